@@ -1,0 +1,3 @@
+//! The `git-incident` program: everything is in the library.
+
+fn main() {}

@@ -1,0 +1,5 @@
+//! The words everything else is written in: errors, ids, times, outcomes, rates.
+
+pub mod error;
+
+pub use error::{Error, Kind, Result};

@@ -1,0 +1,2 @@
+//! Ratios against git.
+fn main() {}
