@@ -1,5 +1,14 @@
-//! The words everything else is written in: errors, ids, times, outcomes, rates.
+//! The words everything else is written in: errors, ids, times, outcomes, and the state of an incident.
 
+pub mod canonical;
 pub mod error;
+pub mod id;
+pub mod incident;
+pub mod outcome;
+pub mod register;
+pub mod status;
+pub mod time;
 
 pub use error::{Error, Kind, Result};
+pub use id::{EventId, Oid};
+pub use time::Timestamp;
