@@ -96,7 +96,10 @@ impl Line {
     pub fn parse(raw: &[u8]) -> Self {
         match read(raw) {
             Ok(line) => line,
-            Err(reason) => Self::Damaged { raw: raw.to_vec(), reason },
+            Err(reason) => Self::Damaged {
+                raw: raw.to_vec(),
+                reason,
+            },
         }
     }
 
@@ -110,26 +113,39 @@ impl Line {
 
     /// The event, if it is one.
     pub fn event(&self) -> Option<&Event> {
-        if let Self::Event(event) = self { Some(event) } else { None }
+        if let Self::Event(event) = self {
+            Some(event)
+        } else {
+            None
+        }
     }
 }
 
 fn read(raw: &[u8]) -> Result<Line, String> {
     if raw.len() > MAX_LINE_BYTES {
-        return Err(format!("the line is {} bytes long, more than {MAX_LINE_BYTES}", raw.len()));
+        return Err(format!(
+            "the line is {} bytes long, more than {MAX_LINE_BYTES}",
+            raw.len()
+        ));
     }
     let text = std::str::from_utf8(raw).map_err(|e| format!("not UTF-8: {e}"))?;
     let wire: Wire<'_> = match serde_json::from_str(text) {
         Ok(wire) => wire,
         Err(error) => {
             return match serde_json::from_str::<AnyVersion>(text) {
-                Ok(AnyVersion { v }) if v != VERSION => Ok(Line::OtherVersion { raw: raw.to_vec(), version: v }),
+                Ok(AnyVersion { v }) if v != VERSION => Ok(Line::OtherVersion {
+                    raw: raw.to_vec(),
+                    version: v,
+                }),
                 _ => Err(format!("not an event: {error}")),
             };
         }
     };
     if wire.v != VERSION {
-        return Ok(Line::OtherVersion { raw: raw.to_vec(), version: wire.v });
+        return Ok(Line::OtherVersion {
+            raw: raw.to_vec(),
+            version: wire.v,
+        });
     }
     let at = Timestamp::parse(wire.at).ok_or_else(|| format!("{:?} is no time", shorten(wire.at)))?;
     let id = EventId::parse(wire.id).ok_or_else(|| format!("{:?} is no event id", shorten(wire.id)))?;
@@ -143,13 +159,25 @@ fn read(raw: &[u8]) -> Result<Line, String> {
         .collect::<Result<Vec<_>, _>>()?;
     let (by, by_digest) = member(wire.by);
     let (data, data_digest) = member(wire.data);
-    let expected = event_id(wire.at, &by_digest, &data_digest, wire.parents.iter().copied(), wire.type_name);
+    let expected = event_id(
+        wire.at,
+        &by_digest,
+        &data_digest,
+        wire.parents.iter().copied(),
+        wire.type_name,
+    );
     if expected != id {
-        return Err(format!("its id is {} but its content makes {}", id.short(), expected.short()));
+        return Err(format!(
+            "its id is {} but its content makes {}",
+            id.short(),
+            expected.short()
+        ));
     }
     let by = match by {
         None => None,
-        Some(json) => Some(serde_json::from_str::<Author>(json).map_err(|e| format!("`by` cannot be read: {e}"))?),
+        Some(json) => {
+            Some(serde_json::from_str::<Author>(json).map_err(|e| format!("`by` cannot be read: {e}"))?)
+        }
     };
     let body = match data {
         None => Body::Erased,
@@ -159,7 +187,15 @@ fn read(raw: &[u8]) -> Result<Line, String> {
             Some(Err(error)) => Body::Malformed(error.to_string()),
         },
     };
-    Ok(Line::Event(Box::new(Event { id, at, parents, type_name: wire.type_name.to_owned(), by, body, raw: raw.to_vec() })))
+    Ok(Line::Event(Box::new(Event {
+        id,
+        at,
+        parents,
+        type_name: wire.type_name.to_owned(),
+        by,
+        body,
+        raw: raw.to_vec(),
+    })))
 }
 
 /// A member that can be erased: its text unless it was, and its digest either way.
@@ -175,7 +211,13 @@ fn member(raw: &RawValue) -> (Option<&str>, String) {
 }
 
 /// The id: SHA-256 of the canonical header, in which the two erasable members stand as digests.
-fn event_id<'a>(at: &str, by_sha256: &str, data_sha256: &str, parents: impl Iterator<Item = &'a str>, type_name: &str) -> EventId {
+fn event_id<'a>(
+    at: &str,
+    by_sha256: &str,
+    data_sha256: &str,
+    parents: impl Iterator<Item = &'a str>,
+    type_name: &str,
+) -> EventId {
     let mut header = String::with_capacity(320);
     header.push_str("{\"at\":\"");
     header.push_str(at);
@@ -251,8 +293,11 @@ pub fn seal(at: Timestamp, by: &Author, data: &Data, parents: &[EventId], data_s
     raw.push_str(&quoted(data.type_name()));
     raw.push_str(",\"v\":1}");
     if raw.len() > MAX_LINE_BYTES {
-        return Err(Error::refused(format!("the event would be {} bytes long, more than {MAX_LINE_BYTES}", raw.len()))
-            .hint("store long text as evidence: git incident evidence add FILE"));
+        return Err(Error::refused(format!(
+            "the event would be {} bytes long, more than {MAX_LINE_BYTES}",
+            raw.len()
+        ))
+        .hint("store long text as evidence: git incident evidence add FILE"));
     }
     Ok(Event {
         id,
@@ -272,9 +317,23 @@ mod tests {
     use proptest::prelude::*;
 
     fn sample(note: &str) -> Event {
-        let by = Author { agent: String::new(), email: "ada@example.org".into(), name: "Ada".into(), salt: "00".repeat(16) };
-        let data = Data::from(IncidentReopened { note: note.to_owned() });
-        seal(Timestamp::from_millis(1_772_000_000_123), &by, &data, &[EventId::from_bytes([7; 32])], &"11".repeat(16)).unwrap()
+        let by = Author {
+            agent: String::new(),
+            email: "ada@example.org".into(),
+            name: "Ada".into(),
+            salt: "00".repeat(16),
+        };
+        let data = Data::from(IncidentReopened {
+            note: note.to_owned(),
+        });
+        seal(
+            Timestamp::from_millis(1_772_000_000_123),
+            &by,
+            &data,
+            &[EventId::from_bytes([7; 32])],
+            &"11".repeat(16),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -291,7 +350,9 @@ mod tests {
         let end = text.find(",\"id\":").unwrap();
         let digest = canonical::sha256_hex(text[start..end].as_bytes());
         let erased = format!("{}\"{digest}\"{}", &text[..start], &text[end..]);
-        let Line::Event(read) = Line::parse(erased.as_bytes()) else { panic!("still an event") };
+        let Line::Event(read) = Line::parse(erased.as_bytes()) else {
+            panic!("still an event")
+        };
         assert_eq!(read.id, event.id);
         assert_eq!(read.body, Body::Erased);
         assert!(read.by.is_some());
@@ -301,16 +362,32 @@ mod tests {
     fn tampering_shows() {
         let event = sample("it came back");
         let text = String::from_utf8(event.raw).unwrap().replace("came", "Came");
-        let Line::Damaged { reason, .. } = Line::parse(text.as_bytes()) else { panic!("damaged") };
+        let Line::Damaged { reason, .. } = Line::parse(text.as_bytes()) else {
+            panic!("damaged")
+        };
         assert!(reason.starts_with("its id is"), "{reason}");
     }
 
     #[test]
     fn unknown_types_and_versions_are_told_apart_from_damage() {
-        let header = event_id("2026-01-01T00:00:00.000Z", &canonical::sha256_hex(b"{}"), &canonical::sha256_hex(b"{}"), [].into_iter(), "x.new");
-        let line = format!(r#"{{"at":"2026-01-01T00:00:00.000Z","by":{{}},"data":{{}},"id":"{header}","parents":[],"type":"x.new","v":1}}"#);
-        assert_eq!(Line::parse(line.as_bytes()).event().unwrap().body, Body::UnknownType);
-        assert!(matches!(Line::parse(br#"{"v":2,"anything":[1]}"#), Line::OtherVersion { version: 2, .. }));
+        let header = event_id(
+            "2026-01-01T00:00:00.000Z",
+            &canonical::sha256_hex(b"{}"),
+            &canonical::sha256_hex(b"{}"),
+            [].into_iter(),
+            "x.new",
+        );
+        let line = format!(
+            r#"{{"at":"2026-01-01T00:00:00.000Z","by":{{}},"data":{{}},"id":"{header}","parents":[],"type":"x.new","v":1}}"#
+        );
+        assert_eq!(
+            Line::parse(line.as_bytes()).event().unwrap().body,
+            Body::UnknownType
+        );
+        assert!(matches!(
+            Line::parse(br#"{"v":2,"anything":[1]}"#),
+            Line::OtherVersion { version: 2, .. }
+        ));
         assert!(matches!(Line::parse(br#"{"v":1}"#), Line::Damaged { .. }));
         assert!(matches!(Line::parse(b"\xff"), Line::Damaged { .. }));
     }

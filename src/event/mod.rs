@@ -125,15 +125,25 @@ event_types! {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use crate::model::incident::Author;
     use crate::model::Timestamp;
+    use crate::model::incident::Author;
 
     /// Applies events in a row, each knowing of all before it.
     pub(crate) fn fold(events: Vec<Data>) -> Incident {
         let mut incident = Incident::default();
         for (i, data) in events.into_iter().enumerate() {
-            let stamp = Stamp { event: id(i), at: Timestamp::from_millis(i as i64), by: Some(Author::default()) };
-            data.apply(&Context { stamp, is_after: &|_| true }, &mut incident);
+            let stamp = Stamp {
+                event: id(i),
+                at: Timestamp::from_millis(i as i64),
+                by: Some(Author::default()),
+            };
+            data.apply(
+                &Context {
+                    stamp,
+                    is_after: &|_| true,
+                },
+                &mut incident,
+            );
         }
         incident
     }

@@ -83,23 +83,40 @@ impl Ledger {
     /// `anchor` is the note's key; `anchor_line` says whether a line is the anchor (that is, whether the
     /// blob made of it has that name): a stranger's opening event in this ledger opens nothing.
     pub fn incident(&self, anchor: &Oid, anchor_line: &dyn Fn(&[u8]) -> bool) -> Incident {
-        let mut incident = Incident { id: Some(anchor.clone()), ..Incident::default() };
+        let mut incident = Incident {
+            id: Some(anchor.clone()),
+            ..Incident::default()
+        };
         let ancestry = Ancestry::of(&self.events);
         for (i, event) in self.events.iter().enumerate() {
             incident.last_at = incident.last_at.max(event.at);
-            let stamp = Stamp { event: event.id, at: event.at, by: event.by.clone() };
+            let stamp = Stamp {
+                event: event.id,
+                at: event.at,
+                by: event.by.clone(),
+            };
             let data = match &event.body {
                 Body::Known(data) => data,
                 Body::UnknownType => {
-                    incident.unknown.push(format!("an event of type {:?} that this version does not know", event.type_name));
+                    incident.unknown.push(format!(
+                        "an event of type {:?} that this version does not know",
+                        event.type_name
+                    ));
                     continue;
                 }
                 Body::Malformed(reason) => {
-                    incident.damaged.push(format!("event {} ({}): {reason}", event.id.short(), event.type_name));
+                    incident.damaged.push(format!(
+                        "event {} ({}): {reason}",
+                        event.id.short(),
+                        event.type_name
+                    ));
                     continue;
                 }
                 Body::Erased => {
-                    if event.type_name == "incident.opened" && event.parents.is_empty() && incident.opened.is_none() {
+                    if event.type_name == "incident.opened"
+                        && event.parents.is_empty()
+                        && incident.opened.is_none()
+                    {
                         incident.opened = Some(stamp);
                         incident.title.set("(erased)".to_owned(), event.id, &|_| true);
                     }
@@ -110,15 +127,26 @@ impl Ledger {
                 && !anchor_line(&event.raw)
                 && !(event.by.is_none() && event.parents.is_empty())
             {
-                incident.damaged.push(format!("event {} opens an incident, but this is not its ledger", event.id.short()));
+                incident.damaged.push(format!(
+                    "event {} opens an incident, but this is not its ledger",
+                    event.id.short()
+                ));
                 continue;
             }
             let is_after = |other| ancestry.is_after(i, other);
-            data.apply(&Context { stamp, is_after: &is_after }, &mut incident);
+            data.apply(
+                &Context {
+                    stamp,
+                    is_after: &is_after,
+                },
+                &mut incident,
+            );
         }
         for line in &self.other_versions {
             if let Line::OtherVersion { version, .. } = line {
-                incident.unknown.push(format!("a line of format version {version}, which this version does not know"));
+                incident.unknown.push(format!(
+                    "a line of format version {version}, which this version does not know"
+                ));
             }
         }
         for line in &self.damaged {

@@ -71,7 +71,11 @@ impl Ancestry {
         for (i, event) in events.iter().enumerate() {
             let parents: Vec<usize> = event.parents.iter().filter_map(|p| at.get(p).copied()).collect();
             // Continue the chain of a parent that is still its chain's end.
-            let chain = parents.iter().map(|&p| place[p]).find(|&(c, n): &(usize, u32)| lengths[c] == n + 1).map(|(c, _)| c);
+            let chain = parents
+                .iter()
+                .map(|&p| place[p])
+                .find(|&(c, n): &(usize, u32)| lengths[c] == n + 1)
+                .map(|(c, _)| c);
             let chain = chain.unwrap_or_else(|| {
                 if lengths.len() < MAX_CHAINS {
                     lengths.push(0);
@@ -104,7 +108,12 @@ impl Ancestry {
             seen.push(knowledge);
             at.insert(event.id, i);
         }
-        Self { position, place, seen, bounded }
+        Self {
+            position,
+            place,
+            seen,
+            bounded,
+        }
     }
 
     /// Whether the event at a position of the order was written after, and knowing of, another one.
@@ -112,7 +121,9 @@ impl Ancestry {
         if !self.bounded {
             return true;
         }
-        let Some(&(chain, n)) = self.position.get(&other) else { return false };
+        let Some(&(chain, n)) = self.position.get(&other) else {
+            return false;
+        };
         let (own_chain, own_n) = self.place[i];
         if chain == own_chain {
             return n < own_n;

@@ -4,13 +4,20 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::event::line::seal;
-use crate::event::{AttemptStarted, IncidentClosed, IncidentEdited, IncidentOpened, IncidentReopened, NextAdded};
+use crate::event::{
+    AttemptStarted, IncidentClosed, IncidentEdited, IncidentOpened, IncidentReopened, NextAdded,
+};
 use crate::model::canonical::sha256_hex;
 use crate::model::incident::Author;
 use crate::model::status::Status;
 
 fn author() -> Author {
-    Author { name: "Ada".into(), email: "ada@example.org".into(), salt: "0".repeat(32), ..Author::default() }
+    Author {
+        name: "Ada".into(),
+        email: "ada@example.org".into(),
+        salt: "0".repeat(32),
+        ..Author::default()
+    }
 }
 
 fn anchor() -> Oid {
@@ -23,11 +30,25 @@ fn fold(ledger: &Ledger) -> Incident {
 
 fn event(at: i64, data: impl Into<Data>, parents: &[EventId]) -> Event {
     let salt = sha256_hex(at.to_string().as_bytes());
-    seal(Timestamp::from_millis(at), &author(), &data.into(), parents, &salt).unwrap()
+    seal(
+        Timestamp::from_millis(at),
+        &author(),
+        &data.into(),
+        parents,
+        &salt,
+    )
+    .unwrap()
 }
 
 fn opened() -> Event {
-    event(1, IncidentOpened { title: "it hangs".into(), ..Default::default() }, &[])
+    event(
+        1,
+        IncidentOpened {
+            title: "it hangs".into(),
+            ..Default::default()
+        },
+        &[],
+    )
 }
 
 /// A random history: each event picks parents among those before it.
@@ -40,15 +61,37 @@ fn history() -> impl Strategy<Value = Vec<Event>> {
             if pick & 1024 != 0 {
                 parents.push(events[((pick >> 16) % n) as usize].id);
             }
-            let latest = events.iter().filter(|e| parents.contains(&e.id)).map(|e| e.at.millis()).max().unwrap();
+            let latest = events
+                .iter()
+                .filter(|e| parents.contains(&e.id))
+                .map(|e| e.at.millis())
+                .max()
+                .unwrap();
             let text = format!("n{i}");
             let data: Data = match kind {
-                0 => AttemptStarted { hypothesis: text, ..Default::default() }.into(),
+                0 => AttemptStarted {
+                    hypothesis: text,
+                    ..Default::default()
+                }
+                .into(),
                 1 => NextAdded { text }.into(),
-                2 => IncidentEdited { title: Some(text), ..Default::default() }.into(),
-                3 => IncidentClosed { status: Status::Resolved, note: text, gaps: vec![] }.into(),
+                2 => IncidentEdited {
+                    title: Some(text),
+                    ..Default::default()
+                }
+                .into(),
+                3 => IncidentClosed {
+                    status: Status::Resolved,
+                    note: text,
+                    gaps: vec![],
+                }
+                .into(),
                 4 => IncidentReopened { note: text }.into(),
-                _ => IncidentEdited { symptom: Some(text), ..Default::default() }.into(),
+                _ => IncidentEdited {
+                    symptom: Some(text),
+                    ..Default::default()
+                }
+                .into(),
             };
             events.push(event(latest + 1 + step, data, &parents));
         }
@@ -57,7 +100,10 @@ fn history() -> impl Strategy<Value = Vec<Event>> {
 }
 
 fn bytes(events: &[Event]) -> Vec<u8> {
-    events.iter().flat_map(|e| e.raw.iter().copied().chain([b'\n'])).collect()
+    events
+        .iter()
+        .flat_map(|e| e.raw.iter().copied().chain([b'\n']))
+        .collect()
 }
 
 proptest! {
@@ -128,23 +174,60 @@ proptest! {
 #[test]
 fn concurrent_contradictions_are_shown() {
     let open = opened();
-    let closed = event(10, IncidentClosed { status: Status::Resolved, note: String::new(), gaps: vec![] }, &[open.id]);
-    let wont = event(11, IncidentClosed { status: Status::WontFix, note: String::new(), gaps: vec![] }, &[open.id]);
-    let incident = fold(&Ledger::parse(&bytes(&[open.clone(), closed.clone(), wont.clone()])));
+    let closed = event(
+        10,
+        IncidentClosed {
+            status: Status::Resolved,
+            note: String::new(),
+            gaps: vec![],
+        },
+        &[open.id],
+    );
+    let wont = event(
+        11,
+        IncidentClosed {
+            status: Status::WontFix,
+            note: String::new(),
+            gaps: vec![],
+        },
+        &[open.id],
+    );
+    let incident = fold(&Ledger::parse(&bytes(&[
+        open.clone(),
+        closed.clone(),
+        wont.clone(),
+    ])));
     assert_eq!(*incident.status, Status::WontFix);
     assert_eq!(incident.status.rivals().collect::<Vec<_>>(), [&Status::Resolved]);
     let settled = event(12, IncidentReopened::default(), &[closed.id, wont.id]);
     let incident = fold(&Ledger::parse(&bytes(&[open, closed, wont, settled])));
-    assert_eq!((*incident.status, incident.status.rivals().count()), (Status::Open, 0));
+    assert_eq!(
+        (*incident.status, incident.status.rivals().count()),
+        (Status::Open, 0)
+    );
 }
 
 #[test]
 fn an_erased_spelling_wins_over_the_full_one() {
     let open = opened();
-    let note = event(5, NextAdded { text: "secret".into() }, &[open.id]);
+    let note = event(
+        5,
+        NextAdded {
+            text: "secret".into(),
+        },
+        &[open.id],
+    );
     let text = String::from_utf8(note.raw.clone()).unwrap();
-    let (start, end) = (text.find(",\"data\":").unwrap() + 8, text.find(",\"id\":").unwrap());
-    let erased = format!("{}\"{}\"{}", &text[..start], sha256_hex(&text.as_bytes()[start..end]), &text[end..]);
+    let (start, end) = (
+        text.find(",\"data\":").unwrap() + 8,
+        text.find(",\"id\":").unwrap(),
+    );
+    let erased = format!(
+        "{}\"{}\"{}",
+        &text[..start],
+        sha256_hex(&text.as_bytes()[start..end]),
+        &text[end..]
+    );
     for lines in [vec![text.clone(), erased.clone()], vec![erased, text]] {
         let ledger = Ledger::parse(lines.join("\n").as_bytes());
         assert_eq!(ledger.events.len(), 1);
@@ -155,7 +238,14 @@ fn an_erased_spelling_wins_over_the_full_one() {
 #[test]
 fn a_strangers_opening_event_opens_nothing() {
     let mine = opened();
-    let other = event(2, IncidentOpened { title: "not this one".into(), ..Default::default() }, &[]);
+    let other = event(
+        2,
+        IncidentOpened {
+            title: "not this one".into(),
+            ..Default::default()
+        },
+        &[],
+    );
     let ledger = Ledger::parse(&bytes(&[mine.clone(), other]));
     let incident = ledger.incident(&anchor(), &|raw| raw == mine.raw);
     assert_eq!(*incident.title, "it hangs");

@@ -20,7 +20,8 @@ pub const MAX_INTEGER: u64 = (1 << 53) - 1;
 /// A value that holds a floating-point number or too large an integer: a bug of the caller.
 pub fn to_string<T: Serialize>(value: &T) -> Result<String> {
     // Through `Value`: its map is a BTreeMap, which sorts by UTF-8 bytes.
-    let value = serde_json::to_value(value).map_err(|e| Error::bug("a value cannot be written as JSON").because(e))?;
+    let value = serde_json::to_value(value)
+        .map_err(|e| Error::bug("a value cannot be written as JSON").because(e))?;
     check_numbers(&value)?;
     serde_json::to_string(&value).map_err(|e| Error::bug("a value cannot be written as JSON").because(e))
 }
@@ -28,11 +29,13 @@ pub fn to_string<T: Serialize>(value: &T) -> Result<String> {
 fn check_numbers(value: &Value) -> Result<()> {
     match value {
         Value::Number(n) => {
-            let fits = n.as_u64().is_some_and(|u| u <= MAX_INTEGER) || n.as_i64().is_some_and(|i| i.unsigned_abs() <= MAX_INTEGER);
+            let fits = n.as_u64().is_some_and(|u| u <= MAX_INTEGER)
+                || n.as_i64().is_some_and(|i| i.unsigned_abs() <= MAX_INTEGER);
             if fits {
                 Ok(())
             } else {
-                Err(Error::bug(format!("the number {n} may not stand in a ledger")).hint("write decimals as strings"))
+                Err(Error::bug(format!("the number {n} may not stand in a ledger"))
+                    .hint("write decimals as strings"))
             }
         }
         Value::Array(items) => items.iter().try_for_each(check_numbers),
@@ -65,7 +68,10 @@ mod tests {
     #[test]
     fn sorts_keys_and_packs() {
         let value = json!({"b": [1, {"z": null, "a": "é\n\u{1}"}], "a": true});
-        assert_eq!(to_string(&value).unwrap(), r#"{"a":true,"b":[1,{"a":"é\n\u0001","z":null}]}"#);
+        assert_eq!(
+            to_string(&value).unwrap(),
+            r#"{"a":true,"b":[1,{"a":"é\n\u0001","z":null}]}"#
+        );
     }
 
     #[test]

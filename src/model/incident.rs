@@ -112,7 +112,9 @@ impl Incident {
     /// The cause that stands: the confirmed one, else the newest proposed one, else the newest rejected one.
     pub fn cause(&self) -> Option<&Cause> {
         let newest = |state| self.causes.iter().rev().find(|c| c.state == state);
-        newest(CauseState::Confirmed).or_else(|| newest(CauseState::Proposed)).or_else(|| newest(CauseState::Rejected))
+        newest(CauseState::Confirmed)
+            .or_else(|| newest(CauseState::Proposed))
+            .or_else(|| newest(CauseState::Rejected))
     }
 
     /// An attempt by its event.
@@ -132,9 +134,17 @@ impl Incident {
             .attempts
             .iter()
             .filter_map(|a| a.ended.as_ref().map(|e| (a.started.at.millis(), e.at.millis())))
-            .chain(self.attempts.iter().flat_map(|a| a.notes.iter()).chain(&self.notes).filter_map(|n| {
-                n.run.as_ref().map(|r| (n.stamp.at.millis() - r.millis as i64, n.stamp.at.millis()))
-            }))
+            .chain(
+                self.attempts
+                    .iter()
+                    .flat_map(|a| a.notes.iter())
+                    .chain(&self.notes)
+                    .filter_map(|n| {
+                        n.run
+                            .as_ref()
+                            .map(|r| (n.stamp.at.millis() - r.millis as i64, n.stamp.at.millis()))
+                    }),
+            )
             .collect();
         spans.sort_unstable();
         let mut total = 0;
@@ -193,7 +203,9 @@ impl Attempt {
 
     /// The first line of what describes it best.
     pub fn headline(&self) -> &str {
-        let text = [&self.title, &self.hypothesis, &self.action].into_iter().find(|t| !t.is_empty());
+        let text = [&self.title, &self.hypothesis, &self.action]
+            .into_iter()
+            .find(|t| !t.is_empty());
         text.map_or("(no description)", |t| t.lines().next().unwrap_or_default())
     }
 

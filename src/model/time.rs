@@ -42,7 +42,13 @@ impl Timestamp {
         let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<u16>().ok();
         let month = Month::try_from(u8::try_from(number(5..7)?).ok()?).ok()?;
         let date = Date::from_calendar_date(i32::from(number(0..4)?), month, number(8..10)? as u8).ok()?;
-        let time = Time::from_hms_milli(number(11..13)? as u8, number(14..16)? as u8, number(17..19)? as u8, number(20..23)?).ok()?;
+        let time = Time::from_hms_milli(
+            number(11..13)? as u8,
+            number(14..16)? as u8,
+            number(17..19)? as u8,
+            number(20..23)?,
+        )
+        .ok()?;
         let moment = PrimitiveDateTime::new(date, time).assume_utc();
         let millis = i64::try_from(moment.unix_timestamp_nanos() / 1_000_000).ok()?;
         (0..=LAST).contains(&millis).then_some(Self(millis))
@@ -51,7 +57,14 @@ impl Timestamp {
     /// The date and minute, as people read it in lists: `2026-03-01 12:30`.
     pub fn to_minute(self) -> String {
         let t = self.moment();
-        format!("{:04}-{:02}-{:02} {:02}:{:02}", t.year(), u8::from(t.month()), t.day(), t.hour(), t.minute())
+        format!(
+            "{:04}-{:02}-{:02} {:02}:{:02}",
+            t.year(),
+            u8::from(t.month()),
+            t.day(),
+            t.hour(),
+            t.minute()
+        )
     }
 
     /// The date: `2026-03-01`.
@@ -60,7 +73,8 @@ impl Timestamp {
     }
 
     fn moment(self) -> OffsetDateTime {
-        OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000).unwrap_or(OffsetDateTime::UNIX_EPOCH)
+        OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
+            .unwrap_or(OffsetDateTime::UNIX_EPOCH)
     }
 }
 
@@ -112,10 +126,20 @@ mod tests {
 
     #[test]
     fn times_round_trip() {
-        for text in ["1970-01-01T00:00:00.000Z", "2026-02-28T23:59:59.999Z", "9999-12-31T23:59:59.999Z", "2024-02-29T00:00:00.001Z"] {
+        for text in [
+            "1970-01-01T00:00:00.000Z",
+            "2026-02-28T23:59:59.999Z",
+            "9999-12-31T23:59:59.999Z",
+            "2024-02-29T00:00:00.001Z",
+        ] {
             assert_eq!(Timestamp::parse(text).unwrap().to_string(), text);
         }
-        for text in ["2026-02-29T00:00:00.000Z", "2026-02-28T24:00:00.000Z", "2026-02-28T23:00:00Z", "1969-12-31T23:59:59.999Z"] {
+        for text in [
+            "2026-02-29T00:00:00.000Z",
+            "2026-02-28T24:00:00.000Z",
+            "2026-02-28T23:00:00Z",
+            "1969-12-31T23:59:59.999Z",
+        ] {
             assert!(Timestamp::parse(text).is_none(), "{text}");
         }
     }

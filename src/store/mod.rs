@@ -1,1 +1,8 @@
-//! store
+//! Row 3: what is kept in the repository. `docs/STORAGE.md` is the specification.
+
+pub mod evidence;
+pub mod guard;
+pub mod ledger;
+pub mod lines;
+pub mod records;
+pub mod travelling;

@@ -1,0 +1,86 @@
+//! Moving refs by compare and swap.
+
+use super::repo::{from_git, to_git};
+use super::{Repo, lock};
+use crate::model::{Error, Oid, Result};
+
+/// A ref's object; `None` when there is no such ref.
+///
+/// # Errors
+/// A ref that is there and cannot be read.
+pub fn read(repo: &Repo, name: &str) -> Result<Option<Oid>> {
+    match repo.raw().find_reference(name) {
+        Ok(reference) => {
+            let target = reference.resolve().ok().and_then(|r| r.target());
+            target
+                .map(|id| Some(from_git(id)))
+                .ok_or_else(|| Error::refused(format!("{name} points nowhere")))
+        }
+        Err(e) if e.code() == git2::ErrorCode::NotFound => Ok(None),
+        Err(e) => Err(Error::refused(format!("{name} cannot be read")).because(e.message())),
+    }
+}
+
+/// What came of a compare and swap.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Swap {
+    /// The ref has the new value.
+    Done,
+    /// Somebody else moved it first.
+    Raced,
+}
+
+/// Sets a ref to `new` if it still is at `old` (`None`: if it still does not exist).
+///
+/// # Errors
+/// The ref cannot be written, or its lock is held by a live process for longer than we wait.
+pub fn compare_and_swap(
+    repo: &Repo,
+    name: &str,
+    new: &Oid,
+    old: Option<&Oid>,
+    message: &str,
+) -> Result<Swap> {
+    let new_id = to_git(new)?;
+    let mut waited = 0;
+    loop {
+        let result = match old {
+            Some(old) => repo
+                .raw()
+                .reference_matching(name, new_id, true, to_git(old)?, message),
+            None => repo.raw().reference(name, new_id, false, message),
+        };
+        let error = match result {
+            Ok(_) => return Ok(Swap::Done),
+            Err(error) => error,
+        };
+        match error.code() {
+            git2::ErrorCode::Modified | git2::ErrorCode::Exists | git2::ErrorCode::NotFound => {
+                return Ok(Swap::Raced);
+            }
+            git2::ErrorCode::Locked if waited < 200 => {
+                // Some git command holds the ref for an instant; one that died left its lock behind.
+                if !lock::remove_stale_ref_lock(repo, name) {
+                    std::thread::sleep(std::time::Duration::from_millis(50));
+                    waited += 1;
+                }
+            }
+            git2::ErrorCode::Locked => {
+                return Err(Error::refused(format!("{name} is locked by another process"))
+                    .because(error.message())
+                    .hint(format!(
+                        "if no git command is running: rm {}",
+                        repo.common_dir().join(format!("{name}.lock")).display()
+                    )));
+            }
+            _ => {
+                return Err(Error::refused(format!("{name} cannot be moved"))
+                    .because(error.message())
+                    .hint(format!(
+                        "check that {} is writable and the disk is not full",
+                        repo.common_dir().display()
+                    )));
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The kept refs: what this clone acknowledged stays, whatever happens to the notes refs.
+//!
+//! A forced fetch, `fetch --prune`, a mirror push, `git notes prune`, or a `git notes` command that raced with a
+//! writer can take events out of a notes ref without anybody noticing: git moves notes refs without compare and
+//! swap. Every write of ours moves the kept ref first; every command compares the two, and brings back what
+//! is missing. The comparison is by content, not by ancestry: `git notes remove` leaves a proper descendant.
+
+use crate::git::refs::{Swap, compare_and_swap};
+use crate::git::{Repo, lock, notes, refs};
+use crate::model::{Error, Oid, Result};
+
+use super::travelling::{Travelling, union_of, union_of_lines};
+
+/// What was brought back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mended {
+    /// The ref that had lost something.
+    pub reference: &'static str,
+    /// How many notes came back or got lines back.
+    pub notes: usize,
+    /// Whether the whole ref was gone.
+    pub was_deleted: bool,
+}
+
+impl Mended {
+    /// In words, for the person at the terminal.
+    pub fn to_text(&self) -> String {
+        let lost = if self.was_deleted {
+            "was deleted".to_owned()
+        } else {
+            format!("had lost {} of this clone's notes", self.notes)
+        };
+        format!(
+            "mended {}: it {lost} (a forced fetch, a prune, a mirror push or a racing git notes command does that)",
+            self.reference
+        )
+    }
+}
+
+/// Compares, and brings back what is missing. Returns what it mended.
+///
+/// # Errors
+/// A ref or a tree that cannot be read; a repository that cannot be written while something is missing.
+pub fn mend(repo: &Repo, which: Travelling, signature: &git2::Signature<'_>) -> Result<Option<Mended>> {
+    if refs::read(repo, which.notes)? == refs::read(repo, which.kept)? {
+        return Ok(None);
+    }
+    // A writer may be between its two moves: wait for it, then look again.
+    let _lock = lock::WriterLock::acquire(repo)?;
+    mend_locked(repo, which, signature)
+}
+
+/// As [`mend`], for a caller that holds the writer lock.
+///
+/// # Errors
+/// As [`mend`].
+pub fn mend_locked(
+    repo: &Repo,
+    which: Travelling,
+    signature: &git2::Signature<'_>,
+) -> Result<Option<Mended>> {
+    for _ in 0..ATTEMPTS {
+        let current = refs::read(repo, which.notes)?;
+        let kept = refs::read(repo, which.kept)?;
+        let (current, kept) = match (current, kept) {
+            (None, None) => return Ok(None),
+            (Some(current), None) => {
+                // The first command in a clone whose notes came with plain git.
+                if compare_and_swap(repo, which.kept, &current, None, "git incident: keep")? == Swap::Done {
+                    return Ok(None);
+                }
+                continue;
+            }
+            (None, Some(kept)) => {
+                if compare_and_swap(
+                    repo,
+                    which.notes,
+                    &kept,
+                    None,
+                    "git incident: restore a deleted ref",
+                )? == Swap::Done
+                {
+                    let tree = notes::tree_of(repo, &kept)?;
+                    let count = notes::entries(repo, &tree)?.len();
+                    return Ok(Some(Mended {
+                        reference: which.notes,
+                        notes: count,
+                        was_deleted: true,
+                    }));
+                }
+                continue;
+            }
+            (Some(current), Some(kept)) if current == kept => return Ok(None),
+            (Some(current), Some(kept)) => (current, kept),
+        };
+        let changes = missing(repo, &kept, &current)?;
+        if changes.is_empty() {
+            // git moved on and lost nothing, as `git notes merge` does: follow it.
+            if compare_and_swap(repo, which.kept, &current, Some(&kept), "git incident: follow")?
+                == Swap::Done
+            {
+                return Ok(None);
+            }
+            continue;
+        }
+        let count = changes.len();
+        let tree = notes::tree_of(repo, &current)?;
+        let merged = notes::apply(repo, Some(&tree), changes)?;
+        let message = format!("git incident: bring back {count} notes of the {}\n", which.what);
+        let commit = notes::commit(
+            repo,
+            &merged,
+            &[current.clone(), kept.clone()],
+            signature,
+            &message,
+        )?;
+        if publish(repo, which, &commit, Some(&kept), Some(&current))? == Swap::Done {
+            return Ok(Some(Mended {
+                reference: which.notes,
+                notes: count,
+                was_deleted: false,
+            }));
+        }
+    }
+    Err(busy(which))
+}
+
+/// How often a race with git is tried again; each round needs another git command at that very instant.
+pub const ATTEMPTS: usize = 100;
+
+/// Some other program moves the ref without end.
+pub fn busy(which: Travelling) -> Error {
+    Error::refused(format!("{} moves all the time", which.notes))
+        .because(format!(
+            "another program changed it {ATTEMPTS} times while it was being written"
+        ))
+        .hint("nothing was lost; run the command again")
+}
+
+/// Moves the kept ref, then the notes ref. `Raced` means that the notes ref is not ours yet, while the kept ref
+/// already holds everything: mending finishes the work.
+///
+/// # Errors
+/// A ref cannot be written; somebody else moves the kept ref, which only holders of the writer lock may.
+pub fn publish(
+    repo: &Repo,
+    which: Travelling,
+    commit: &Oid,
+    kept: Option<&Oid>,
+    current: Option<&Oid>,
+) -> Result<Swap> {
+    if compare_and_swap(repo, which.kept, commit, kept, "git incident: keep")? == Swap::Raced {
+        return Err(
+            Error::refused(format!("{} was moved by another program", which.kept))
+                .hint("run the command again"),
+        );
+    }
+    compare_and_swap(repo, which.notes, commit, current, "git incident: record")
+}
+
+/// What must change in `current` so that it holds every line of `kept`.
+fn missing(repo: &Repo, kept: &Oid, current: &Oid) -> Result<Vec<notes::Change>> {
+    let kept_tree = notes::tree_of(repo, kept)?;
+    let current_tree = notes::tree_of(repo, current)?;
+    let mut changes = Vec::new();
+    for key in notes::keys_that_differ(repo, &kept_tree, Some(&current_tree))? {
+        let mine = notes::lookup(repo, &kept_tree, &key)?;
+        let theirs = notes::lookup(repo, &current_tree, &key)?;
+        if mine.iter().all(|blob| theirs.contains(blob)) {
+            continue;
+        }
+        // Content-addressed: present or not, there is nothing to unite.
+        if mine.contains(&key) {
+            changes.push(notes::Change {
+                blob: Some(key.clone()),
+                key,
+            });
+            continue;
+        }
+        let ours = union_of(repo, &mine)?;
+        let here = union_of(repo, &theirs)?;
+        let there: std::collections::HashSet<&[u8]> = here.split(|b| *b == b'\n').collect();
+        if ours
+            .split(|b| *b == b'\n')
+            .all(|line| line.is_empty() || there.contains(line))
+        {
+            continue;
+        }
+        let blob = repo.write_blob(&union_of_lines(&[here, ours]))?;
+        changes.push(notes::Change {
+            key,
+            blob: Some(blob),
+        });
+    }
+    Ok(changes)
+}

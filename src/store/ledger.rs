@@ -1,0 +1,410 @@
+//! Ledgers: reading them, and appending events to them.
+
+use std::collections::BTreeMap;
+
+use crate::event::{Data, Event, LedgerContinued, LedgerSegment, Line, line};
+use crate::fold::{self, Ledger};
+use crate::git::refs::Swap;
+use crate::git::{Repo, lock, notes, refs};
+use crate::model::incident::{Author, Incident};
+use crate::model::{Error, EventId, Oid, Result, Timestamp};
+
+use super::guard;
+use super::travelling::{EVIDENCE, LEDGER, read, union_of};
+
+/// A note that has grown past this continues in a segment: every append writes a whole note anew.
+pub const SEGMENT_BYTES: usize = 256 * 1024;
+
+/// Who writes, when, and with what randomness.
+pub struct Writer<'a> {
+    /// Name and e-mail of the notes commits.
+    pub signature: git2::Signature<'a>,
+    /// Person and agent of the events; its salt is replaced for each event.
+    pub author: Author,
+    /// The clock's reading.
+    pub now: Timestamp,
+    /// 128 random bits in hexadecimal, anew at each call.
+    pub salt: &'a dyn Fn() -> Result<String>,
+}
+
+/// Events being written, each knowing of all before it.
+pub struct Draft<'a> {
+    writer: &'a Writer<'a>,
+    heads: Vec<EventId>,
+    after: Timestamp,
+    events: Vec<Event>,
+}
+
+impl Draft<'_> {
+    /// Adds an event after everything so far, and returns its id.
+    ///
+    /// # Errors
+    /// Data that may not stand in a ledger; no randomness.
+    pub fn add(&mut self, data: impl Into<Data>) -> Result<EventId> {
+        let at = self
+            .writer
+            .now
+            .max(Timestamp::from_millis(self.after.millis() + 1));
+        let author = Author {
+            salt: (self.writer.salt)()?,
+            ..self.writer.author.clone()
+        };
+        let event = line::seal(at, &author, &data.into(), &self.heads, &(self.writer.salt)()?)?;
+        let id = event.id;
+        self.heads = vec![id];
+        self.after = at;
+        self.events.push(event);
+        Ok(id)
+    }
+}
+
+/// What an append wrote.
+pub struct Appended<T> {
+    /// The incident.
+    pub incident: Oid,
+    /// What the caller's closure returned.
+    pub value: T,
+}
+
+/// Opens an incident: the first event's line becomes its anchor.
+///
+/// # Errors
+/// The repository cannot be written.
+pub fn open<T>(
+    repo: &Repo,
+    writer: &Writer<'_>,
+    evidence: &[Oid],
+    build: impl FnOnce(&mut Draft<'_>) -> Result<T>,
+) -> Result<Appended<T>> {
+    let _lock = lock::WriterLock::acquire(repo)?;
+    let mut draft = Draft {
+        writer,
+        heads: Vec::new(),
+        after: Timestamp::default(),
+        events: Vec::new(),
+    };
+    let value = build(&mut draft)?;
+    let first = draft
+        .events
+        .first()
+        .ok_or_else(|| Error::bug("an incident was opened without an event"))?;
+    let anchor = write_line(repo, &first.raw)?;
+    let mut kept_evidence = evidence.to_vec();
+    kept_evidence.push(anchor.clone());
+    store_own_names(repo, writer, &kept_evidence)?;
+    let bytes = with_lines(Vec::new(), &draft.events);
+    let subject = format!("open {}", anchor.short());
+    write_notes(repo, writer, vec![(anchor.clone(), bytes)], &subject)?;
+    Ok(Appended {
+        incident: anchor,
+        value,
+    })
+}
+
+/// Appends events to an incident's ledger. `build` sees the events a writer has to know: all of the ledger,
+/// unless it has segments, then those of its first note and its last segment.
+///
+/// # Errors
+/// No such incident; the repository cannot be written; whatever `build` refuses.
+pub fn append<T>(
+    repo: &Repo,
+    writer: &Writer<'_>,
+    incident: &Oid,
+    evidence: &[Oid],
+    build: impl FnOnce(&mut Draft<'_>) -> Result<T>,
+) -> Result<Appended<T>> {
+    let _lock = lock::WriterLock::acquire(repo)?;
+    guard::mend_locked(repo, LEDGER, &writer.signature)?;
+    let first = read(repo, LEDGER.notes, incident)?;
+    if first.is_empty() {
+        return Err(no_such_incident(incident.as_str()));
+    }
+    let tail = Tail::read(repo, &first)?;
+    let mut draft = Draft {
+        writer,
+        heads: tail.heads,
+        after: tail.last_at,
+        events: Vec::new(),
+    };
+    let mut own_names = evidence.to_vec();
+    let mut changed: Vec<(Oid, Vec<u8>)> = Vec::new();
+    let mut first = first;
+    let (target, bytes) = if tail.bytes < SEGMENT_BYTES {
+        match tail.segment {
+            None => (incident.clone(), None),
+            Some((anchor, bytes)) => (anchor, Some(bytes)),
+        }
+    } else {
+        draft.add(LedgerSegment {
+            incident: incident.clone(),
+        })?;
+        let segment_event = draft.events.remove(0);
+        let anchor = write_line(repo, &segment_event.raw)?;
+        own_names.push(anchor.clone());
+        draft.add(LedgerContinued {
+            segment: anchor.clone(),
+        })?;
+        let continued = draft.events.remove(0);
+        first = with_lines(first, &[continued]);
+        changed.push((incident.clone(), first.clone()));
+        (anchor, Some(with_lines(Vec::new(), &[segment_event])))
+    };
+    let value = build(&mut draft)?;
+    if draft.events.is_empty() {
+        return Ok(Appended {
+            incident: incident.clone(),
+            value,
+        });
+    }
+    if !own_names.is_empty() {
+        store_own_names(repo, writer, &own_names)?;
+    }
+    let subject = summary(incident, &draft.events);
+    changed.push((target, with_lines(bytes.unwrap_or(first), &draft.events)));
+    write_notes(repo, writer, changed, &subject)?;
+    Ok(Appended {
+        incident: incident.clone(),
+        value,
+    })
+}
+
+/// What a writer must know of a ledger: its heads, its newest time, and where to write.
+struct Tail {
+    heads: Vec<EventId>,
+    last_at: Timestamp,
+    segment: Option<(Oid, Vec<u8>)>,
+    bytes: usize,
+}
+
+impl Tail {
+    fn read(repo: &Repo, first: &[u8]) -> Result<Self> {
+        let mut lines: Vec<Line> = fold::split_lines(first).map(Line::parse).collect();
+        let segments = segments_in(&lines);
+        let mut segment = None;
+        let mut bytes = first.len();
+        // The newest segment began with an event that joins all heads before it, so the older ones need not be read.
+        if let Some(anchor) = segments.last() {
+            let text = read(repo, LEDGER.notes, anchor)?;
+            lines.extend(fold::split_lines(&text).map(Line::parse));
+            bytes = text.len();
+            segment = Some((anchor.clone(), text));
+        }
+        let ledger = Ledger::from_lines(lines);
+        Ok(Self {
+            heads: ledger.heads(),
+            last_at: ledger.last_at(),
+            segment,
+            bytes,
+        })
+    }
+}
+
+/// Segments a ledger's first note names, oldest first.
+fn segments_in(lines: &[Line]) -> Vec<Oid> {
+    let mut found: Vec<(Timestamp, EventId, Oid)> = lines
+        .iter()
+        .filter_map(Line::event)
+        .filter_map(|e| match &e.body {
+            line::Body::Known(Data::LedgerContinued(data)) => Some((e.at, e.id, data.segment.clone())),
+            _ => None,
+        })
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, _, segment)| segment).collect()
+}
+
+/// The whole ledger of an incident, with its segments.
+///
+/// # Errors
+/// No such incident; an object is not here.
+pub fn load(repo: &Repo, incident: &Oid) -> Result<Ledger> {
+    let first = read(repo, LEDGER.notes, incident)?;
+    if first.is_empty() {
+        return Err(no_such_incident(incident.as_str()));
+    }
+    load_from(repo, &first)
+}
+
+fn load_from(repo: &Repo, first: &[u8]) -> Result<Ledger> {
+    let mut lines: Vec<Line> = fold::split_lines(first).map(Line::parse).collect();
+    for segment in segments_in(&lines) {
+        let text = read(repo, LEDGER.notes, &segment)?;
+        lines.extend(fold::split_lines(&text).map(Line::parse));
+    }
+    Ok(Ledger::from_lines(lines))
+}
+
+/// An incident, folded.
+///
+/// # Errors
+/// No such incident; an object is not here.
+pub fn incident(repo: &Repo, id: &Oid) -> Result<Incident> {
+    let incident = load(repo, id)?.incident(id, &|raw| is_anchor(id, raw));
+    if incident.opened.is_none() {
+        return Err(Error::refused(format!("{} is no incident", id.short()))
+            .because("its note holds no opening event that can be read")
+            .hint(format!("look at it with: git notes --ref=incidents show {id}")));
+    }
+    Ok(incident)
+}
+
+/// Every incident of the repository, in the order of their ids.
+///
+/// # Errors
+/// An object is not here.
+pub fn all(repo: &Repo) -> Result<Vec<Incident>> {
+    let Some(commit) = refs::read(repo, LEDGER.notes)? else {
+        return Ok(Vec::new());
+    };
+    let tree = notes::tree_of(repo, &commit)?;
+    let mut notes_of: BTreeMap<Oid, Vec<Oid>> = BTreeMap::new();
+    for (key, blob) in notes::entries(repo, &tree)? {
+        notes_of.entry(key).or_default().push(blob);
+    }
+    let mut incidents = Vec::new();
+    for (key, blobs) in notes_of {
+        let first = union_of(repo, &blobs)?;
+        if !may_be_incident(&first) {
+            continue;
+        }
+        let incident = load_from(repo, &first)?.incident(&key, &|raw| is_anchor(&key, raw));
+        if incident.opened.is_some() {
+            incidents.push(incident);
+        }
+    }
+    Ok(incidents)
+}
+
+/// A cheap look at a note before it is read: records and segments are no incidents.
+fn may_be_incident(bytes: &[u8]) -> bool {
+    const OPENED: &[u8] = b"\"type\":\"incident.opened\"";
+    bytes.windows(OPENED.len()).any(|w| w == OPENED)
+}
+
+/// Whether a line is the anchor of that name.
+pub fn is_anchor(id: &Oid, raw: &[u8]) -> bool {
+    let mut bytes = Vec::with_capacity(raw.len() + 1);
+    bytes.extend_from_slice(raw);
+    bytes.push(b'\n');
+    Repo::blob_name(&bytes).is_ok_and(|name| name == *id)
+}
+
+/// The incidents whose id begins with some digits.
+///
+/// # Errors
+/// An object is not here.
+pub fn with_prefix(repo: &Repo, prefix: &str) -> Result<Vec<Oid>> {
+    let Some(commit) = refs::read(repo, LEDGER.notes)? else {
+        return Ok(Vec::new());
+    };
+    let tree = notes::tree_of(repo, &commit)?;
+    let mut found = Vec::new();
+    for key in notes::keys_with_prefix(repo, &tree, prefix)? {
+        if may_be_incident(&union_of(repo, &notes::lookup(repo, &tree, &key)?)?) {
+            found.push(key);
+        }
+    }
+    Ok(found)
+}
+
+fn no_such_incident(id: &str) -> Error {
+    Error::refused(format!("there is no incident {id} here")).hint("list them with: git incident list")
+}
+
+fn write_line(repo: &Repo, raw: &[u8]) -> Result<Oid> {
+    let mut bytes = raw.to_vec();
+    bytes.push(b'\n');
+    repo.write_blob(&bytes)
+}
+
+/// Appends events to a note's bytes; what stands there stays as it is, byte for byte.
+fn with_lines(mut bytes: Vec<u8>, events: &[Event]) -> Vec<u8> {
+    if bytes.last().is_some_and(|b| *b != b'\n') {
+        bytes.push(b'\n');
+    }
+    for event in events {
+        bytes.extend_from_slice(&event.raw);
+        bytes.push(b'\n');
+    }
+    bytes
+}
+
+fn summary(incident: &Oid, events: &[Event]) -> String {
+    match events {
+        [one] => format!("{} {}", one.type_name, incident.short()),
+        many => format!("{} events {}", many.len(), incident.short()),
+    }
+}
+
+/// Stores blobs in the evidence ref under their own names. Call with the writer lock held.
+///
+/// # Errors
+/// The repository cannot be written.
+pub fn store_own_names(repo: &Repo, writer: &Writer<'_>, blobs: &[Oid]) -> Result<()> {
+    for _ in 0..guard::ATTEMPTS {
+        guard::mend_locked(repo, EVIDENCE, &writer.signature)?;
+        let current = refs::read(repo, EVIDENCE.notes)?;
+        let tree = current.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
+        let mut new = Vec::new();
+        for blob in blobs {
+            let there = match &tree {
+                Some(tree) => !notes::lookup(repo, tree, blob)?.is_empty(),
+                None => false,
+            };
+            if !there {
+                new.push(notes::Change {
+                    key: blob.clone(),
+                    blob: Some(blob.clone()),
+                });
+            }
+        }
+        if new.is_empty() {
+            return Ok(());
+        }
+        let message = format!("evidence: {} objects\n", new.len());
+        let written = notes::apply(repo, tree.as_ref(), new)?;
+        let parents: Vec<Oid> = current.iter().cloned().collect();
+        let commit = notes::commit(repo, &written, &parents, &writer.signature, &message)?;
+        let kept = refs::read(repo, EVIDENCE.kept)?;
+        if guard::publish(repo, EVIDENCE, &commit, kept.as_ref(), current.as_ref())? == Swap::Done {
+            return Ok(());
+        }
+    }
+    Err(guard::busy(EVIDENCE))
+}
+
+/// Writes whole notes of the ledger ref. Call with the writer lock held, after mending.
+///
+/// # Errors
+/// The repository cannot be written.
+pub fn write_notes(
+    repo: &Repo,
+    writer: &Writer<'_>,
+    changed: Vec<(Oid, Vec<u8>)>,
+    subject: &str,
+) -> Result<()> {
+    let mut changes = Vec::with_capacity(changed.len());
+    for (key, bytes) in changed {
+        changes.push(notes::Change {
+            key,
+            blob: Some(repo.write_blob(&bytes)?),
+        });
+    }
+    let current = refs::read(repo, LEDGER.notes)?;
+    let tree = current.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
+    let written = notes::apply(repo, tree.as_ref(), changes)?;
+    let parents: Vec<Oid> = current.iter().cloned().collect();
+    let commit = notes::commit(
+        repo,
+        &written,
+        &parents,
+        &writer.signature,
+        &format!("{subject}\n"),
+    )?;
+    let kept = refs::read(repo, LEDGER.kept)?;
+    match guard::publish(repo, LEDGER, &commit, kept.as_ref(), current.as_ref())? {
+        Swap::Done => Ok(()),
+        // A git command moved the notes ref in this instant. The kept ref has our events: unite the two.
+        Swap::Raced => guard::mend_locked(repo, LEDGER, &writer.signature).map(|_| ()),
+    }
+}
