@@ -1,0 +1,42 @@
+//! `[postmortem]`: where post-mortems live and which rules they follow.
+
+use super::section::Section;
+
+/// Which set of lint rules a post-mortem is held to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Profile {
+    /// A bug that was fixed: symptom, cause, fix, validation.
+    #[default]
+    Bugfix,
+    /// An outage: timeline, impact and follow-ups as well.
+    Incident,
+}
+
+/// The section, defaults filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Postmortem {
+    /// `directory`, relative to the root; `docs/postmortems` by default.
+    pub directory: String,
+    /// `profile`, by default bugfix.
+    pub profile: Profile,
+}
+
+impl Default for Postmortem {
+    fn default() -> Self {
+        Self {
+            directory: "docs/postmortems".into(),
+            profile: Profile::default(),
+        }
+    }
+}
+
+pub(super) fn read(mut section: Section<'_, '_>) -> Postmortem {
+    let default = Postmortem::default();
+    let profiles = [("bugfix", Profile::Bugfix), ("incident", Profile::Incident)];
+    let read = Postmortem {
+        directory: section.path("directory").unwrap_or(default.directory),
+        profile: section.choice("profile", &profiles).unwrap_or(default.profile),
+    };
+    section.finish();
+    read
+}
