@@ -1,5 +1,6 @@
 //! The words everything else is written in: errors, ids, times, outcomes, rates.
 
 pub mod error;
+pub mod rate;
 
 pub use error::{Error, Kind, Result};
