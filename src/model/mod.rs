@@ -8,6 +8,7 @@ pub mod outcome;
 pub mod register;
 pub mod status;
 pub mod time;
+pub mod rate;
 
 pub use error::{Error, Kind, Result};
 pub use id::{EventId, Oid};
