@@ -1,1 +1,6 @@
-//! git
+//! Everything that touches a git repository: objects and refs, and the `git` program itself.
+//!
+//! This row is the only place of the crate that runs `git`; [`program`] is the one way to do so.
+
+pub mod program;
+pub mod trailers;

@@ -55,7 +55,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// An error of the given class.
     pub fn new(kind: Kind, what: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, what: what.into(), causes: Vec::new(), hints: Vec::new() }))
+        Self(Box::new(Inner {
+            kind,
+            what: what.into(),
+            causes: Vec::new(),
+            hints: Vec::new(),
+        }))
     }
 
     /// A refusal (exit 1).
@@ -147,8 +152,13 @@ mod tests {
 
     #[test]
     fn reads_outside_in() {
-        let error = Error::refused("the blob is missing").because("odb: not found").while_doing("cannot show evidence");
-        assert_eq!(error.to_string(), "cannot show evidence: the blob is missing: odb: not found");
+        let error = Error::refused("the blob is missing")
+            .because("odb: not found")
+            .while_doing("cannot show evidence");
+        assert_eq!(
+            error.to_string(),
+            "cannot show evidence: the blob is missing: odb: not found"
+        );
         assert_eq!(error.kind().exit_code(), 1);
     }
 }
