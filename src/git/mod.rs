@@ -2,5 +2,7 @@
 //!
 //! This row is the only place of the crate that runs `git`; [`program`] is the one way to do so.
 
+pub mod hooks;
 pub mod program;
+pub mod setup;
 pub mod trailers;
