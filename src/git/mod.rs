@@ -2,6 +2,7 @@
 //!
 //! This row is the only place of the crate that runs `git`; [`program`] is the one way to do so.
 
+pub mod diff;
 pub mod hooks;
 pub mod program;
 pub mod setup;
