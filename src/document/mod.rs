@@ -1,3 +1,1 @@
-//! Markdown that people and agents keep by hand: read into values, written back from values.
-
-pub mod debuglog;
+//! Documents: reading and writing Markdown that belongs to people.
