@@ -77,8 +77,9 @@ fn look(capture: &mut Capture, command: &Command, run: &mut Run<'_>) -> io::Resu
             open = keep(&mut capture.output, &mut chunk, &mut reader);
         }
     };
+    // In any case, as a capture may also leave something in its background.
+    let _ = group.map(|group| kill_process_group(group, Signal::KILL));
     if status.is_none() {
-        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
         let _ = child.wait();
     }
     // What it left in the pipe; something it started may hold the pipe open, so without waiting.

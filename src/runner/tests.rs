@@ -292,7 +292,7 @@ fn captures_look_before_the_end() {
     command.on_hang = vec![
         "echo {pid} {pgid}; kill -0 {pid} && echo alive; kill -0 -{pgid} && echo group >&2".into(),
         "kill -USR1 {pid}; until grep -q dumped output; do sleep 0.02; done; exit 7".into(),
-        "sleep 1000 & echo left; kill -KILL $$".into(),
+        "sleep 1000 & echo $! > pids; echo left; kill -KILL $$".into(),
         "no-such-tool --pid {pid}".into(),
     ];
     let outcome = run_quietly(&command);
@@ -311,6 +311,8 @@ fn captures_look_before_the_end() {
     assert!(first.command.starts_with(&format!("echo {pid} ")));
     assert_eq!((second.exit, second.output.len()), (Some(7), 0));
     assert_eq!((third.exit, &third.output[..]), (None, &b"left\n"[..]));
+    let left = pids(&scratch.path("pids")).remove(0);
+    assert!(matches!(state(&left), None | Some('Z')), "{left} is still there");
     assert_eq!(fourth.exit, Some(127));
     assert!(String::from_utf8_lossy(&fourth.output).contains("not found"));
     assert_eq!(state(&pid), None);
