@@ -19,8 +19,17 @@ pub struct Reply {
 impl Reply {
     /// An answer in both forms. `view` must be a JSON object; `schema` is added to it.
     pub fn new(view: Value, text: impl Into<Text>) -> Self {
-        let view = if let Value::Object(map) = view { map } else { Map::new() };
-        Self { view, text: text.into(), exit: 0, paged: false }
+        let view = if let Value::Object(map) = view {
+            map
+        } else {
+            Map::new()
+        };
+        Self {
+            view,
+            text: text.into(),
+            exit: 0,
+            paged: false,
+        }
     }
 
     /// The same answer with another exit status.
@@ -42,7 +51,10 @@ impl Reply {
         if json {
             let mut view = self.view;
             view.insert("schema".to_owned(), SCHEMA.into());
-            ui::write_all(&mut std::io::stdout(), format!("{}\n", Value::Object(view)).as_bytes());
+            ui::write_all(
+                &mut std::io::stdout(),
+                format!("{}\n", Value::Object(view)).as_bytes(),
+            );
         } else if !(self.paged && page(&self.text)) {
             ui::print(&self.text);
         }
@@ -52,7 +64,9 @@ impl Reply {
 
 /// Shows a text in the user's pager; `false` when there is no need or no pager.
 fn page(text: &Text) -> bool {
-    let Some(lines) = ui::screen_lines() else { return false };
+    let Some(lines) = ui::screen_lines() else {
+        return false;
+    };
     let shown = text.render(ui::colour(true));
     if shown.lines().count() < lines {
         return false;

@@ -133,7 +133,11 @@ pub fn clean(text: &str) -> String {
                 out.push(char::from(c as u8 + 0x40));
             }
             '\u{7f}' => out.push_str("^?"),
-            '\u{80}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            '\u{80}'..='\u{9f}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => {
                 let _ = write!(out, "<U+{:04X}>", c as u32);
             }
             _ => out.push(c),
@@ -169,7 +173,9 @@ pub fn remark(text: &str) {
 pub fn error(error: &Error) {
     let mut text = Text::new().styled(Style::Red, "error: ").line(error.what());
     for cause in error.causes() {
-        text = text.styled(Style::Bold, "caused by: ").line(cause.replace('\n', "\n           "));
+        text = text
+            .styled(Style::Bold, "caused by: ")
+            .line(cause.replace('\n', "\n           "));
     }
     for hint in error.hints() {
         text = text.styled(Style::Green, "hint: ").line(hint);
@@ -200,7 +206,10 @@ pub fn screen_lines() -> Option<usize> {
     if !out.is_terminal() {
         return None;
     }
-    rustix::termios::tcgetwinsize(&out).ok().map(|w| usize::from(w.ws_row)).filter(|n| *n > 0)
+    rustix::termios::tcgetwinsize(&out)
+        .ok()
+        .map(|w| usize::from(w.ws_row))
+        .filter(|n| *n > 0)
 }
 
 #[cfg(test)]
@@ -210,7 +219,10 @@ mod tests {
 
     #[test]
     fn shows_escapes_as_what_they_are() {
-        assert_eq!(clean("a\u{1b}[31mb\r\n\u{202e}c\u{9b}"), "a^[[31mb^M\n<U+202E>c<U+009B>");
+        assert_eq!(
+            clean("a\u{1b}[31mb\r\n\u{202e}c\u{9b}"),
+            "a^[[31mb^M\n<U+202E>c<U+009B>"
+        );
     }
 
     proptest! {

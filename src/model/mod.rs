@@ -5,10 +5,10 @@ pub mod error;
 pub mod id;
 pub mod incident;
 pub mod outcome;
+pub mod rate;
 pub mod register;
 pub mod status;
 pub mod time;
-pub mod rate;
 
 pub use error::{Error, Kind, Result};
 pub use id::{EventId, Oid};

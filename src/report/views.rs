@@ -75,9 +75,18 @@ pub fn row(incident: &Incident) -> Value {
 /// An attempt.
 pub fn attempt(incident: &Incident, attempt: &Attempt) -> Value {
     let id = attempt.started.event;
-    let commits: Vec<_> =
-        incident.links.iter().filter(|l| !l.unlinked && l.attempt == Some(id)).map(|l| json!({"commit": l.commit, "role": l.role})).collect();
-    let stored: Vec<_> = incident.evidence.iter().filter(|e| e.attempt == Some(id)).map(evidence).collect();
+    let commits: Vec<_> = incident
+        .links
+        .iter()
+        .filter(|l| !l.unlinked && l.attempt == Some(id))
+        .map(|l| json!({"commit": l.commit, "role": l.role}))
+        .collect();
+    let stored: Vec<_> = incident
+        .evidence
+        .iter()
+        .filter(|e| e.attempt == Some(id))
+        .map(evidence)
+        .collect();
     json!({
         "id": id,
         "ordinal": attempt.ordinal,
@@ -184,7 +193,11 @@ pub fn conflicts(incident: &Incident) -> Vec<Value> {
             found.push(json!({"field": field, "value": value, "rival": rival}));
         }
     };
-    texts("status", incident.status.as_str(), incident.status.rivals().map(|s| s.as_str().to_owned()).collect());
+    texts(
+        "status",
+        incident.status.as_str(),
+        incident.status.rivals().map(|s| s.as_str().to_owned()).collect(),
+    );
     for (field, register) in [
         ("title", &incident.title),
         ("ticket", &incident.ticket),
@@ -197,7 +210,9 @@ pub fn conflicts(incident: &Incident) -> Vec<Value> {
         for (outcome, conclusion) in &attempt.rivals {
             let value = format!("{}, {}", attempt.outcome.hypothesis, attempt.outcome.bug);
             let rival = format!("{}, {}: {conclusion}", outcome.hypothesis, outcome.bug);
-            found.push(json!({"field": format!("attempt {}", attempt.ordinal), "value": value, "rival": rival}));
+            found.push(
+                json!({"field": format!("attempt {}", attempt.ordinal), "value": value, "rival": rival}),
+            );
         }
     }
     found

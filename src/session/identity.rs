@@ -27,7 +27,12 @@ pub fn author(repo: &Repo) -> Result<Author> {
         let found = AGENTS.iter().find(|(key, _)| variable(key).is_some());
         found.map_or_else(String::new, |(_, agent)| (*agent).to_owned())
     });
-    Ok(Author { agent, email, name, salt: String::new() })
+    Ok(Author {
+        agent,
+        email,
+        name,
+        salt: String::new(),
+    })
 }
 
 /// The signature of notes commits. With `fallback`, somebody without a name may still mend refs.
@@ -41,13 +46,18 @@ pub fn signature(repo: &Repo, fallback: bool) -> Result<git2::Signature<'static>
         None => return author(repo).and_then(|_| Err(Error::bug("an author without a committer"))),
     };
     git2::Signature::now(&name, &email).map_err(|e| {
-        Error::refused("your name or e-mail address cannot stand in a commit").because(e.message()).hint("git config user.name \"Your Name\"")
+        Error::refused("your name or e-mail address cannot stand in a commit")
+            .because(e.message())
+            .hint("git config user.name \"Your Name\"")
     })
 }
 
 fn person(repo: &Repo, role: &str) -> Option<(String, String)> {
     let part = |what: &str, keys: [&str; 2]| {
-        variable(&format!("GIT_{role}_{what}")).or_else(|| keys.iter().find_map(|key| repo.config_string(key).filter(|v| !v.trim().is_empty())))
+        variable(&format!("GIT_{role}_{what}")).or_else(|| {
+            keys.iter()
+                .find_map(|key| repo.config_string(key).filter(|v| !v.trim().is_empty()))
+        })
     };
     let role_key = role.to_ascii_lowercase();
     let name = part("NAME", [&format!("{role_key}.name"), "user.name"])?;

@@ -31,7 +31,11 @@ impl Session {
                 several => return Err(self.ambiguous(text, several)),
             }
         }
-        let mut matching: Vec<Incident> = self.incidents()?.into_iter().filter(|i| i.ticket.eq_ignore_ascii_case(text) && !text.is_empty()).collect();
+        let mut matching: Vec<Incident> = self
+            .incidents()?
+            .into_iter()
+            .filter(|i| i.ticket.eq_ignore_ascii_case(text) && !text.is_empty())
+            .collect();
         match (matching.pop(), matching.len()) {
             (Some(only), 0) => only.id.ok_or_else(|| Error::bug("an incident without an id")),
             (Some(last), _) => {
@@ -42,7 +46,9 @@ impl Session {
             (None, _) => {
                 let mut error = Error::refused(format!("there is no incident {text:?} here"));
                 if is_lower_hex(&digits) && digits.len() < SHORTEST_PREFIX {
-                    error = error.because(format!("a prefix of an id needs at least {SHORTEST_PREFIX} digits"));
+                    error = error.because(format!(
+                        "a prefix of an id needs at least {SHORTEST_PREFIX} digits"
+                    ));
                 }
                 Err(error.hint("list them with: git incident list --all"))
             }
@@ -52,7 +58,10 @@ impl Session {
     fn ambiguous(&self, text: &str, ids: &[Oid]) -> Error {
         let mut error = Error::refused(format!("{text:?} means {} incidents", ids.len()));
         for id in ids.iter().take(10) {
-            let title = self.incident(id).map(|i| i.title.get().clone()).unwrap_or_default();
+            let title = self
+                .incident(id)
+                .map(|i| i.title.get().clone())
+                .unwrap_or_default();
             error = error.because(format!("{} {title}", id.short()));
         }
         error.hint("type more digits of the id")
@@ -75,9 +84,15 @@ impl Session {
 /// No such attempt.
 pub fn attempt<'i>(incident: &'i Incident, text: &str) -> Result<&'i Attempt> {
     let text = text.trim().trim_start_matches('#');
-    let by_number = text.parse::<usize>().ok().and_then(|n| incident.attempts.iter().find(|a| a.ordinal == n));
+    let by_number = text
+        .parse::<usize>()
+        .ok()
+        .and_then(|n| incident.attempts.iter().find(|a| a.ordinal == n));
     let by_digits = || {
-        let mut matching = incident.attempts.iter().filter(|a| text.len() >= SHORTEST_PREFIX && a.started.event.to_string().starts_with(text));
+        let mut matching = incident
+            .attempts
+            .iter()
+            .filter(|a| text.len() >= SHORTEST_PREFIX && a.started.event.to_string().starts_with(text));
         matching.next().filter(|_| matching.next().is_none())
     };
     by_number.or_else(by_digits).ok_or_else(|| {
@@ -93,8 +108,17 @@ pub fn attempt<'i>(incident: &'i Incident, text: &str) -> Result<&'i Attempt> {
 /// No such idea.
 pub fn next<'i>(incident: &'i Incident, text: &str) -> Result<&'i Next> {
     let text = text.trim().trim_start_matches('#');
-    let by_number = text.parse::<usize>().ok().and_then(|n| n.checked_sub(1)).and_then(|n| incident.next.get(n));
-    let by_digits = || incident.next.iter().find(|n| text.len() >= SHORTEST_PREFIX && n.added.event.to_string().starts_with(text));
+    let by_number = text
+        .parse::<usize>()
+        .ok()
+        .and_then(|n| n.checked_sub(1))
+        .and_then(|n| incident.next.get(n));
+    let by_digits = || {
+        incident
+            .next
+            .iter()
+            .find(|n| text.len() >= SHORTEST_PREFIX && n.added.event.to_string().starts_with(text))
+    };
     by_number.or_else(by_digits).ok_or_else(|| {
         Error::refused(format!("there is no idea {text:?}")).hint("list them with: git incident next")
     })

@@ -2,6 +2,7 @@
 //! randomness, what is active here. The only door to row 3 for row 5.
 
 pub mod active;
+pub mod facts;
 pub mod identity;
 pub mod locate;
 
@@ -45,7 +46,12 @@ impl Session {
     /// A notes ref that cannot be read.
     pub fn with_repo(repo: Repo) -> Result<Self> {
         durability::honour(&repo);
-        let mut session = Self { repo, mended: Vec::new(), remarks: Vec::new(), config: OnceCell::new() };
+        let mut session = Self {
+            repo,
+            mended: Vec::new(),
+            remarks: Vec::new(),
+            config: OnceCell::new(),
+        };
         session.mend();
         Ok(session)
     }
@@ -53,11 +59,14 @@ impl Session {
     /// Brings back what the notes refs have lost. Trouble is told, not fatal: reading still works.
     fn mend(&mut self) {
         for which in travelling::BOTH {
-            let result = identity::signature(&self.repo, true).and_then(|s| guard::mend(&self.repo, which, &s));
+            let result =
+                identity::signature(&self.repo, true).and_then(|s| guard::mend(&self.repo, which, &s));
             match result {
                 Ok(Some(mended)) => self.mended.push(mended),
                 Ok(None) => {}
-                Err(error) => self.remarks.push(format!("{} could not be checked: {error}", which.notes)),
+                Err(error) => self
+                    .remarks
+                    .push(format!("{} could not be checked: {error}", which.notes)),
             }
         }
     }
@@ -109,7 +118,8 @@ impl Session {
     /// A bare repository.
     pub fn workdir(&self) -> Result<PathBuf> {
         self.repo.workdir().map(PathBuf::from).ok_or_else(|| {
-            Error::refused("this is a bare repository, without a working tree").hint("run this in a clone of it, or in a worktree")
+            Error::refused("this is a bare repository, without a working tree")
+                .hint("run this in a clone of it, or in a worktree")
         })
     }
 
@@ -134,7 +144,11 @@ impl Session {
     ///
     /// # Errors
     /// As [`ledger::open`].
-    pub fn open_incident<T>(&self, evidence: &[Oid], build: impl FnOnce(&mut Draft<'_>) -> Result<T>) -> Result<Appended<T>> {
+    pub fn open_incident<T>(
+        &self,
+        evidence: &[Oid],
+        build: impl FnOnce(&mut Draft<'_>) -> Result<T>,
+    ) -> Result<Appended<T>> {
         ledger::open(&self.repo, &self.writer()?, evidence, build)
     }
 
@@ -142,7 +156,12 @@ impl Session {
     ///
     /// # Errors
     /// As [`ledger::append`].
-    pub fn append<T>(&self, incident: &Oid, evidence: &[Oid], build: impl FnOnce(&mut Draft<'_>) -> Result<T>) -> Result<Appended<T>> {
+    pub fn append<T>(
+        &self,
+        incident: &Oid,
+        evidence: &[Oid],
+        build: impl FnOnce(&mut Draft<'_>) -> Result<T>,
+    ) -> Result<Appended<T>> {
         ledger::append(&self.repo, &self.writer()?, incident, evidence, build)
     }
 
@@ -150,7 +169,11 @@ impl Session {
     ///
     /// # Errors
     /// The repository cannot be written.
-    pub fn add_record(&self, descriptor: &crate::store::records::Descriptor, record: crate::store::records::Record) -> Result<Oid> {
+    pub fn add_record(
+        &self,
+        descriptor: &crate::store::records::Descriptor,
+        record: crate::store::records::Record,
+    ) -> Result<Oid> {
         crate::store::records::add(&self.repo, &self.writer()?, descriptor, record)
     }
 
@@ -175,7 +198,12 @@ impl Session {
     /// # Errors
     /// The repository cannot be written.
     pub fn project_lines(&self, incident: &Incident, former: &[Oid]) -> Result<()> {
-        lines::project(&self.repo, &identity::signature(&self.repo, true)?, incident, former)
+        lines::project(
+            &self.repo,
+            &identity::signature(&self.repo, true)?,
+            incident,
+            former,
+        )
     }
 
     /// `$XDG_CACHE_HOME/git-incident`, where validation worktrees live.
@@ -198,16 +226,25 @@ impl Session {
 /// 128 random bits in hexadecimal.
 fn random_salt() -> Result<String> {
     let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).map_err(|e| Error::refused("no randomness from the operating system").because(e))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|e| Error::refused("no randomness from the operating system").because(e))?;
     Ok(canonical::hex(&bytes))
 }
 
 fn base_dir(variable: &str, below_home: &str) -> Result<PathBuf> {
     // Relative values are to be ignored (XDG Base Directory Specification).
-    let named = std::env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute());
-    let base = named.or_else(|| std::env::var_os("HOME").map(|h| PathBuf::from(h).join(below_home)).filter(|p| p.is_absolute()));
-    base.map(|b| b.join("git-incident"))
-        .ok_or_else(|| Error::refused(format!("neither ${variable} nor $HOME is set")).hint(format!("export {variable}=DIRECTORY")))
+    let named = std::env::var_os(variable)
+        .map(PathBuf::from)
+        .filter(|p| p.is_absolute());
+    let base = named.or_else(|| {
+        std::env::var_os("HOME")
+            .map(|h| PathBuf::from(h).join(below_home))
+            .filter(|p| p.is_absolute())
+    });
+    base.map(|b| b.join("git-incident")).ok_or_else(|| {
+        Error::refused(format!("neither ${variable} nor $HOME is set"))
+            .hint(format!("export {variable}=DIRECTORY"))
+    })
 }
 
 fn read_config_file(path: &std::path::Path) -> Result<Config> {
@@ -217,10 +254,12 @@ fn read_config_file(path: &std::path::Path) -> Result<Config> {
         Ok(meta) if !meta.is_file() => Err(Error::usage(format!("{} is not a regular file", path.display()))
             .hint("replace the link or directory by the file itself")),
         Ok(meta) if meta.len() > config::MAX_BYTES as u64 => {
-            Err(Error::usage(format!("{} is larger than 1 MiB", path.display())).hint("keep only configuration in it"))
+            Err(Error::usage(format!("{} is larger than 1 MiB", path.display()))
+                .hint("keep only configuration in it"))
         }
         Ok(_) => {
-            let bytes = std::fs::read(path).map_err(|e| Error::refused(format!("{} cannot be read", path.display())).because(e))?;
+            let bytes = std::fs::read(path)
+                .map_err(|e| Error::refused(format!("{} cannot be read", path.display())).because(e))?;
             config::parse(&bytes, config::FILE_NAME)
         }
     }
