@@ -7,3 +7,4 @@ pub mod hooks;
 pub mod program;
 pub mod setup;
 pub mod trailers;
+pub mod worktree;

@@ -83,7 +83,7 @@ impl fmt::Display for Version {
 pub struct Git {
     program: OsString,
     directory: PathBuf,
-    git_dir: Option<PathBuf>,
+    repository: Option<PathBuf>,
     work_tree: Option<PathBuf>,
     config: Vec<(String, String)>,
     environment: Vec<(OsString, OsString)>,
@@ -97,7 +97,7 @@ impl Git {
         Self {
             program: "git".into(),
             directory: directory.into(),
-            git_dir: None,
+            repository: None,
             work_tree: None,
             config: Vec::new(),
             environment: Vec::new(),
@@ -109,7 +109,7 @@ impl Git {
     /// Names the repository instead of having git look for it.
     #[must_use]
     pub fn git_dir(mut self, path: impl Into<PathBuf>) -> Self {
-        self.git_dir = Some(path.into());
+        self.repository = Some(path.into());
         self
     }
 
@@ -155,6 +155,17 @@ impl Git {
         self
     }
 
+    /// The same settings in another directory, where git looks for the repository itself.
+    #[must_use]
+    pub fn in_directory(&self, directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            repository: None,
+            work_tree: None,
+            ..self.clone()
+        }
+    }
+
     /// The directory the calls start in.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -183,7 +194,7 @@ impl Git {
                 command.env_remove(name);
             }
         }
-        if let Some(path) = &self.git_dir {
+        if let Some(path) = &self.repository {
             command.env("GIT_DIR", path);
         }
         if let Some(path) = &self.work_tree {

@@ -233,8 +233,8 @@ pub(super) fn installed(path: &Path) -> Result<Option<Installed>> {
     };
     let executable = fs::metadata(path).is_ok_and(|kind| kind.permissions().mode() & 0o111 != 0);
     let head = &bytes[..start];
-    let first = head.iter().filter(|byte| **byte == b'\n').count() <= 1
-        && (head.is_empty() || head.starts_with(b"#!"));
+    let first = head.is_empty()
+        || (head.starts_with(b"#!") && head.iter().position(|byte| *byte == b'\n') == Some(start - 1));
     let block = bytes[start..end].to_vec();
     Ok(Some(Installed {
         block,

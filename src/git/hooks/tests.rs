@@ -68,7 +68,7 @@ impl Scene {
         fs::read_to_string(self.path("log")).unwrap_or_default()
     }
 
-    fn push(&self, git: &Git) -> i32 {
+    fn push(git: &Git) -> i32 {
         git.call(["push", "-q", "origin", "HEAD:main"])
             .output()
             .unwrap()
@@ -154,7 +154,7 @@ fn every_event_reaches_the_program_and_leaves_no_trace() {
         git.call(["commit", "-q", "--allow-empty", "--amend", "-m", "again"])
             .run()
             .unwrap();
-        assert_eq!(scene.push(&git), 0);
+        assert_eq!(Scene::push(&git), 0);
         let log = scene.log();
         assert!(
             log.contains("hook commit-msg .git/COMMIT_EDITMSG\nhook post-commit\n"),
@@ -163,7 +163,7 @@ fn every_event_reaches_the_program_and_leaves_no_trace() {
         assert!(log.contains("hook post-rewrite amend\n"), "{log}");
         assert!(log.contains("hook pre-push origin ../remote\nHEAD "), "{log}");
         // Nothing to push: an empty input stays empty.
-        assert_eq!(scene.push(&git), 0);
+        assert_eq!(Scene::push(&git), 0);
         assert!(
             scene.log().ends_with("hook pre-push origin ../remote\n"),
             "{}",
@@ -194,7 +194,7 @@ fn only_the_hooks_that_decide_stop_the_user() {
     let git = old(scene.git());
     scene.install(&git);
     let failing = git.clone().env("STATUS", "4");
-    assert_ne!(scene.push(&failing), 0);
+    assert_ne!(Scene::push(&failing), 0);
     assert!(
         !failing
             .call(["commit", "-q", "--allow-empty", "-m", "x"])
@@ -209,7 +209,7 @@ fn only_the_hooks_that_decide_stop_the_user() {
             .unwrap()
             .success()
     );
-    assert_eq!(scene.push(&git), 0);
+    assert_eq!(Scene::push(&git), 0);
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn a_shell_hook_keeps_its_bytes_its_input_and_its_status() {
                 .count(),
             2
         );
-        assert_ne!(scene.push(&git), 0, "{name}: the status of their hook was lost");
+        assert_ne!(Scene::push(&git), 0, "{name}: the status of their hook was lost");
         let log = scene.log();
         assert!(
             log.starts_with("hook pre-push origin ../remote\nHEAD "),
@@ -319,7 +319,7 @@ fn other_hooks_are_moved_aside_and_still_run() {
         3,
         "{report:?}"
     );
-    assert_ne!(scene.push(&git), 0);
+    assert_ne!(Scene::push(&git), 0);
     assert!(scene.log().contains("\ntheirs origin HEAD "), "{}", scene.log());
     assert!(
         !git.call(["commit", "-q", "--allow-empty", "-m", "x"])
@@ -460,7 +460,7 @@ fn hooks_run_in_a_linked_worktree_too() {
     git.call(["worktree", "add", "-q", "../linked"]).run().unwrap();
     let linked = old(scene.git_in(&scene.path("linked")));
     scene.install(&linked);
-    assert_eq!(scene.push(&linked), 0);
+    assert_eq!(Scene::push(&linked), 0);
     assert!(scene.log().starts_with("hook pre-push origin"));
 }
 
