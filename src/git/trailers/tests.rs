@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::git::program::Git;
+use crate::git::program::{Git, installed_for_tests};
 
 struct Scene {
     root: tempfile::TempDir,
@@ -118,7 +118,7 @@ fn as_a_hook() {
 
 #[test]
 fn commits_of_every_kind_end_in_one_trailer() {
-    for program in ["git", "/usr/bin/git"] {
+    for program in installed_for_tests() {
         let scene = Scene::new(program);
         assert_eq!(scene.message(), "root\n\nIncident: abc1234\n");
 
