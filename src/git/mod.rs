@@ -11,5 +11,6 @@ pub mod refs;
 pub mod repo;
 pub mod setup;
 pub mod trailers;
+pub mod worktree;
 
 pub use repo::Repo;

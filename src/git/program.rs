@@ -83,7 +83,7 @@ impl fmt::Display for Version {
 pub struct Git {
     program: OsString,
     directory: PathBuf,
-    git_dir: Option<PathBuf>,
+    repository: Option<PathBuf>,
     work_tree: Option<PathBuf>,
     config: Vec<(String, String)>,
     environment: Vec<(OsString, OsString)>,
@@ -97,7 +97,7 @@ impl Git {
         Self {
             program: "git".into(),
             directory: directory.into(),
-            git_dir: None,
+            repository: None,
             work_tree: None,
             config: Vec::new(),
             environment: Vec::new(),
@@ -109,7 +109,7 @@ impl Git {
     /// Names the repository instead of having git look for it.
     #[must_use]
     pub fn git_dir(mut self, path: impl Into<PathBuf>) -> Self {
-        self.git_dir = Some(path.into());
+        self.repository = Some(path.into());
         self
     }
 
@@ -155,6 +155,17 @@ impl Git {
         self
     }
 
+    /// The same settings in another directory, where git looks for the repository itself.
+    #[must_use]
+    pub fn in_directory(&self, directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            repository: None,
+            work_tree: None,
+            ..self.clone()
+        }
+    }
+
     /// The directory the calls start in.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -183,16 +194,13 @@ impl Git {
                 command.env_remove(name);
             }
         }
-        if let Some(path) = &self.git_dir {
+        if let Some(path) = &self.repository {
             command.env("GIT_DIR", path);
         }
         if let Some(path) = &self.work_tree {
             command.env("GIT_WORK_TREE", path);
         }
-        command
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("LC_ALL", "C");
+        command.env("LC_ALL", "C");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         let mut name = String::from("git");
         let mut named = false;
@@ -211,6 +219,8 @@ impl Git {
             name,
             input: None,
             progress: false,
+            writes: false,
+            may_ask: false,
         }
     }
 }
@@ -240,6 +250,8 @@ pub struct Call {
     name: String,
     input: Option<Vec<u8>>,
     progress: bool,
+    writes: bool,
+    may_ask: bool,
 }
 
 impl Call {
@@ -267,14 +279,24 @@ impl Call {
     /// Says that this call writes: git may then take the locks that are optional for readers.
     #[must_use]
     pub fn writes(mut self) -> Self {
-        self.command.env_remove("GIT_OPTIONAL_LOCKS");
+        self.writes = true;
         self
+    }
+
+    /// Decides what the environment says about locks and terminals.
+    fn settle(&mut self) {
+        if !self.writes {
+            self.command.env("GIT_OPTIONAL_LOCKS", "0");
+        }
+        if !self.may_ask {
+            self.command.env("GIT_TERMINAL_PROMPT", "0");
+        }
     }
 
     /// Lets git ask the user for credentials on the terminal.
     #[must_use]
     pub fn may_ask(mut self) -> Self {
-        self.command.env_remove("GIT_TERMINAL_PROMPT");
+        self.may_ask = true;
         self
     }
 
@@ -294,6 +316,8 @@ impl Call {
 
     /// Runs it, whatever its exit status.
     pub fn output(mut self) -> Result<Output> {
+        self.settle();
+
         self.command.stdin(if self.input.is_some() {
             Stdio::piped()
         } else {
@@ -376,7 +400,9 @@ impl Call {
     }
 
     /// The command itself, for the rare caller that connects it to another process.
-    pub(super) fn into_command(self) -> Command {
+    pub(super) fn into_command(mut self) -> Command {
+        self.settle();
+
         self.command
     }
 }
@@ -418,6 +444,7 @@ fn exit_status(status: std::process::ExitStatus) -> i32 {
         .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
+<<<<<<< HEAD
 /// Shows bytes in the user's pager, as git would; `false` when there is none (or it is `cat`).
 pub fn page(bytes: &[u8]) -> bool {
     let Ok(pager) = Git::at(".").call(["var", "GIT_PAGER"]).text() else {
@@ -463,6 +490,15 @@ pub fn edit(path: &Path) -> Result<()> {
             .because(status)
             .hint("choose another one: git config core.editor EDITOR"))
     }
+=======
+/// The versions of git that tests compare: the first in PATH and the system's own, if there is one.
+#[cfg(test)]
+pub(crate) fn installed_for_tests() -> Vec<&'static str> {
+    ["git", "/usr/bin/git"]
+        .into_iter()
+        .filter(|program| *program == "git" || Path::new(program).exists())
+        .collect()
+>>>>>>> h/gitprog
 }
 
 #[cfg(test)]
@@ -471,14 +507,12 @@ mod tests {
 
     #[test]
     fn the_constant_names_every_variable_git_calls_local() {
-        for program in ["git", "/usr/bin/git"] {
-            let Ok(text) = Git::at("/")
+        for program in installed_for_tests() {
+            let text = Git::at("/")
                 .program(program)
                 .call(["rev-parse", "--local-env-vars"])
                 .text()
-            else {
-                continue;
-            };
+                .unwrap();
             for name in text.lines() {
                 assert!(LOCAL_VARIABLES.contains(&name), "{program} has {name}");
             }

@@ -118,17 +118,19 @@ pub fn dangers(git: &Git) -> Result<Vec<Danger>> {
 
 fn danger(setting: Setting) -> Option<Danger> {
     let key = setting.key.as_str();
-    if key.starts_with("remote.") && key.ends_with(".fetch") {
-        let target = setting.value.split_once(':')?.1;
-        let hit = TRAVELLING.iter().any(|name| star(target, name));
-        return hit.then_some(Danger::FetchOverwrites(setting));
-    }
-    if key.starts_with("remote.") && key.ends_with(".mirror") {
-        let on = !matches!(
-            setting.value.to_ascii_lowercase().as_str(),
-            "false" | "no" | "off" | "0"
-        );
-        return on.then_some(Danger::PushMirrors(setting));
+    match key.strip_prefix("remote.").and_then(|key| key.rsplit_once('.')) {
+        Some((_, "fetch")) => {
+            let target = setting.value.split_once(':')?.1;
+            let hit = TRAVELLING.iter().any(|name| star(target, name));
+            return hit.then_some(Danger::FetchOverwrites(setting));
+        }
+        Some((_, "mirror")) => {
+            let off = ["false", "no", "off", "0"]
+                .iter()
+                .any(|word| setting.value.eq_ignore_ascii_case(word));
+            return (!off).then_some(Danger::PushMirrors(setting));
+        }
+        _ => {}
     }
     match key {
         "notes.rewriteref"

@@ -175,10 +175,8 @@ fn blame(
         if let Some(word) = line.strip_prefix(b"author ") {
             name = text(word);
         } else if let Some(word) = line.strip_prefix(b"author-mail ") {
-            email = text(word)
-                .trim_start_matches('<')
-                .trim_end_matches('>')
-                .to_owned();
+            let word = word.strip_prefix(b"<").unwrap_or(word);
+            email = text(word.strip_suffix(b">").unwrap_or(word));
         } else if line.first() == Some(&b'\t') {
             *people.entry((name.clone(), email.clone())).or_default() += 1;
         }

@@ -134,7 +134,7 @@ pub fn patch_ids(git: &Git, commits: &[&str]) -> Result<Vec<(String, String)>> {
         ])
         .into_command();
     let mut namer = git.call(["patch-id", "--verbatim"]).into_command();
-    let lost = |error: std::io::Error| Error::refused("lost a pipe to git").because(error);
+    let broken = |error: std::io::Error| Error::refused("lost a pipe to git").because(error);
 
     let mut differ = differ
         .stdin(Stdio::piped())
@@ -161,9 +161,9 @@ pub fn patch_ids(git: &Git, commits: &[&str]) -> Result<Vec<(String, String)>> {
         namer
             .map_err(|error| cannot_start("git patch-id", &error))?
             .wait_with_output()
-            .map_err(lost)
+            .map_err(broken)
     });
-    let differ = differ.wait().map_err(lost)?;
+    let differ = differ.wait().map_err(broken)?;
     let output = output?;
     if !output.status.success() || !differ.success() {
         let words = text(&output.stderr);

@@ -26,9 +26,10 @@ pub(super) fn command(event: Event, missing: Missing, program: &str) -> String {
 
 /// Writes the section; false when it was there already.
 pub(super) fn add(git: &Git, event: Event, missing: Missing, program: &str) -> Result<bool> {
+    // The command first: an event without a command is fatal for every hook of the repository.
     let wanted = [
-        ("event", event.name().to_owned()),
         ("command", command(event, missing, program)),
+        ("event", event.name().to_owned()),
     ];
     let mut changed = false;
     for (key, value) in wanted {

@@ -79,9 +79,23 @@ pub(super) fn aside(directory: &Path, event: Event) -> PathBuf {
     directory.join(format!("{}.before-git-incident", event.name()))
 }
 
+/// The file with our hook, or for it. `pre-commit install` moves the hook that it finds to
+/// `<event>.legacy` and runs it from there.
+pub(super) fn live(directory: &Path, event: Event) -> Result<PathBuf> {
+    let path = directory.join(event.name());
+    let legacy = directory.join(format!("{}.legacy", event.name()));
+    let calls_legacy =
+        || fs::read(&path).is_ok_and(|text| String::from_utf8_lossy(&text).contains("pre-commit"));
+    Ok(if installed(&legacy)?.is_some() && calls_legacy() {
+        legacy
+    } else {
+        path
+    })
+}
+
 /// Installs the hook of an event in that directory.
 pub(super) fn add(directory: &Path, event: Event, missing: Missing, program: &str) -> Result<Done> {
-    let path = directory.join(event.name());
+    let path = live(directory, event)?;
     let trouble = |error: std::io::Error| trouble(&path, &error);
     let mut origin = Origin::default();
 
@@ -154,13 +168,25 @@ pub(super) fn add(directory: &Path, event: Event, missing: Missing, program: &st
 
 /// Takes our hook out of that directory; false when there was none.
 pub(super) fn remove(directory: &Path, event: Event) -> Result<bool> {
-    let path = directory.join(event.name());
-    let trouble = |error: std::io::Error| trouble(&path, &error);
-    if !fs::symlink_metadata(&path).is_ok_and(|kind| kind.is_file()) {
+    let mut removed = false;
+    // Where pre-commit and lefthook put hooks that they find.
+    for end in ["", ".legacy", ".old"] {
+        removed |= remove_from(
+            directory,
+            event,
+            &directory.join(format!("{}{end}", event.name())),
+        )?;
+    }
+    Ok(removed)
+}
+
+fn remove_from(directory: &Path, event: Event, path: &Path) -> Result<bool> {
+    let trouble = |error: std::io::Error| trouble(path, &error);
+    if !fs::symlink_metadata(path).is_ok_and(|kind| kind.is_file()) {
         return Ok(false);
     }
-    let bytes = fs::read(&path).map_err(trouble)?;
-    let Some((start, end)) = find(&bytes, &path)? else {
+    let bytes = fs::read(path).map_err(trouble)?;
+    let Some((start, end)) = find(&bytes, path)? else {
         return Ok(false);
     };
     let origin = Origin::parse(&bytes[start..end]);
@@ -172,20 +198,20 @@ pub(super) fn remove(directory: &Path, event: Event) -> Result<bool> {
         if rest == format!("#!/bin/sh\n{wrapper}").as_bytes() {
             let before = aside(directory, event);
             if fs::symlink_metadata(&before).is_ok() {
-                fs::rename(&before, &path).map_err(trouble)?;
+                fs::rename(&before, path).map_err(trouble)?;
             } else {
-                fs::remove_file(&path).map_err(trouble)?;
+                fs::remove_file(path).map_err(trouble)?;
             }
             return Ok(true);
         }
         // Somebody added lines: they and the call of the former hook stay.
     } else if origin.file && rest == b"#!/bin/sh\n" {
         rest.clear();
-        fs::remove_file(&path).map_err(trouble)?;
+        fs::remove_file(path).map_err(trouble)?;
     }
     if !rest.is_empty() || !origin.file {
-        let mode = fs::metadata(&path).map_err(trouble)?.permissions().mode();
-        write(&path, &rest, mode)?;
+        let mode = fs::metadata(path).map_err(trouble)?.permissions().mode();
+        write(path, &rest, mode)?;
     }
     if origin.directory {
         // The last of our hooks to go takes the directory with it; others keep it.
@@ -233,8 +259,8 @@ pub(super) fn installed(path: &Path) -> Result<Option<Installed>> {
     };
     let executable = fs::metadata(path).is_ok_and(|kind| kind.permissions().mode() & 0o111 != 0);
     let head = &bytes[..start];
-    let first = head.iter().filter(|byte| **byte == b'\n').count() <= 1
-        && (head.is_empty() || head.starts_with(b"#!"));
+    let first = head.is_empty()
+        || (head.starts_with(b"#!") && head.iter().position(|byte| *byte == b'\n') == Some(start - 1));
     let block = bytes[start..end].to_vec();
     Ok(Some(Installed {
         block,

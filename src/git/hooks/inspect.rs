@@ -38,8 +38,8 @@ pub fn inspect(git: &Git, program: &str) -> Result<Vec<Found>> {
     let reads_config = git.version()? >= Version::CONFIG_HOOKS;
     let mut found = Vec::new();
     for event in Event::ALL {
-        let path = place.directory.join(event.name());
-        let own = place.common_dir.join("hooks").join(event.name());
+        let path = file::live(&place.directory, event)?;
+        let own = file::live(&place.common_dir.join("hooks"), event)?;
         let state = if let Some(command) = config::read(git, event)? {
             let current = [Missing::Allow, Missing::Block]
                 .into_iter()

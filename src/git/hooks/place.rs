@@ -112,19 +112,7 @@ impl Place {
             let mut text = String::from(
                 "lefthook writes its hook files anew and drops our block; to keep it, add to lefthook-local.yml:",
             );
-            for event in events {
-                let (name, input) = (
-                    event.name(),
-                    if event.reads_stdin() {
-                        "\n      use_stdin: true"
-                    } else {
-                        ""
-                    },
-                );
-                text.push_str(&format!(
-                    "\n{name}:\n  commands:\n    git-incident:\n      run: {program} hook {name} {{0}}{input}"
-                ));
-            }
+            text.extend(events.iter().map(|event| stanza(*event, program)));
             notes.push(text);
         }
         if has(&[".pre-commit-config.yaml"]) {
@@ -141,4 +129,15 @@ impl Place {
         }
         notes
     }
+}
+
+/// The lines for lefthook's own configuration.
+fn stanza(event: Event, program: &str) -> String {
+    let name = event.name();
+    let input = if event.reads_stdin() {
+        "\n      use_stdin: true"
+    } else {
+        ""
+    };
+    format!("\n{name}:\n  commands:\n    git-incident:\n      run: {program} hook {name} {{0}}{input}")
 }

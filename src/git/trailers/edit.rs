@@ -268,6 +268,7 @@ fn to_crlf(text: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::git::program::installed_for_tests;
     use crate::git::trailers::values;
 
     const ADD: &[(&str, &str)] = &[("Incident", "abc1234"), ("Attempt", "2")];
@@ -282,7 +283,7 @@ mod tests {
 
     fn add(message: &str, cleanup: &Cleanup<'_>) -> (Added, String) {
         let mut answer = None;
-        for program in ["git", "/usr/bin/git"] {
+        for program in installed_for_tests() {
             let directory = tempfile::tempdir().unwrap();
             let file = directory.path().join("MSG");
             std::fs::write(&file, message).unwrap();

@@ -9,3 +9,6 @@ mod read;
 
 pub use edit::{Added, Cleanup, Skip, add_trailers};
 pub use read::{Trailer, body_end, read, values};
+
+#[cfg(test)]
+mod tests;
