@@ -71,5 +71,5 @@ fn page(text: &Text) -> bool {
     if shown.lines().count() < lines {
         return false;
     }
-    crate::git::program::page(shown.as_bytes())
+    crate::git::interactive::page(shown.as_bytes())
 }

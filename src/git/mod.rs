@@ -4,6 +4,7 @@
 pub mod diff;
 pub mod durability;
 pub mod hooks;
+pub mod interactive;
 pub mod lock;
 pub mod notes;
 pub mod program;
