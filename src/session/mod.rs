@@ -2,9 +2,15 @@
 //! randomness, what is active here. The only door to row 3 for row 5.
 
 pub mod active;
+pub mod attempts;
+pub mod budget;
+pub mod duration;
 pub mod facts;
 pub mod identity;
+pub mod keep;
 pub mod locate;
+pub mod running;
+pub mod trust;
 
 use std::cell::OnceCell;
 use std::path::PathBuf;

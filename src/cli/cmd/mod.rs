@@ -36,10 +36,17 @@ commands! {
     use_incident => Use,
     /// Reopen a closed incident
     reopen => Reopen,
+    /// Start, note and end attempts
+    attempt => Attempt,
+    /// Run a command and record it; with -H it is a whole attempt in one line
+    #[command(name = "try")]
+    try_command => Try,
     /// What to try next: list, add, done, drop
     next => Next,
     /// The table of key differences between a working and a broken case
     difference => Difference,
+    /// Show the budget, or record time and money spent elsewhere
+    budget => Budget,
     /// Print shell completions
     completions => Completions,
     /// Print or install manual pages
