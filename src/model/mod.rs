@@ -1,6 +1,7 @@
 //! The words everything else is written in: errors, ids, times, outcomes, and the state of an incident.
 
 pub mod canonical;
+pub mod command_line;
 pub mod error;
 pub mod id;
 pub mod incident;

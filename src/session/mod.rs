@@ -4,11 +4,13 @@
 pub mod active;
 pub mod attempts;
 pub mod budget;
+pub mod causes;
 pub mod duration;
 pub mod facts;
 pub mod identity;
 pub mod keep;
 pub mod locate;
+pub mod repro;
 pub mod running;
 pub mod trust;
 

@@ -45,6 +45,10 @@ commands! {
     next => Next,
     /// The table of key differences between a working and a broken case
     difference => Difference,
+    /// Propose, reject and confirm the root cause
+    cause => Cause,
+    /// The command that shows the bug, and how often it does
+    repro => Repro,
     /// Show the budget, or record time and money spent elsewhere
     budget => Budget,
     /// Print shell completions

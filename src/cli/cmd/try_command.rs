@@ -9,7 +9,7 @@ use crate::cli::{Reply, open_session, ui};
 use crate::event::{AttemptNoted, AttemptStarted};
 use crate::model::outcome::{Bug, Outcome};
 use crate::model::time::human_duration;
-use crate::model::{Error, EventId, Oid, Result};
+use crate::model::{Error, EventId, Oid, Result, command_line};
 use crate::report::views;
 use crate::runner::Stream;
 use crate::session::Session;
@@ -167,7 +167,7 @@ fn begin(session: &Session, id: &Oid, hypothesis: &str, args: &Args) -> Result<E
         hypothesis: without_secrets(hypothesis.trim()),
         disproof: without_secrets(args.disproof.as_deref().unwrap_or_default()),
         title: without_secrets(args.title.as_deref().unwrap_or_default()),
-        action: without_secrets(&format!("`{}`", command.join(" "))),
+        action: without_secrets(&format!("`{}`", command_line::join(&command))),
     };
     let event = session.append(id, &[], |draft| draft.add(started))?.value;
     session.set_active(&Active { incident: Some(id.clone()), attempt: Some(event) })?;
