@@ -80,10 +80,13 @@ impl FromStr for Hypothesis {
     type Err = Error;
 
     fn from_str(word: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|value| value.as_str() == word).ok_or_else(|| {
-            Error::usage(format!("{word:?} is not an outcome of a hypothesis"))
-                .hint("use supported, refuted or undecided")
-        })
+        Self::ALL
+            .into_iter()
+            .find(|value| value.as_str() == word)
+            .ok_or_else(|| {
+                Error::usage(format!("{word:?} is not an outcome of a hypothesis"))
+                    .hint("use supported, refuted or undecided")
+            })
     }
 }
 
@@ -91,9 +94,13 @@ impl FromStr for Bug {
     type Err = Error;
 
     fn from_str(word: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|value| value.as_str() == word).ok_or_else(|| {
-            Error::usage(format!("{word:?} is not an outcome of a bug")).hint("use fixed, remains or unknown")
-        })
+        Self::ALL
+            .into_iter()
+            .find(|value| value.as_str() == word)
+            .ok_or_else(|| {
+                Error::usage(format!("{word:?} is not an outcome of a bug"))
+                    .hint("use fixed, remains or unknown")
+            })
     }
 }
 
@@ -111,7 +118,10 @@ mod tests {
             assert_eq!(value.as_str().parse::<Bug>().unwrap(), value);
             assert_eq!(serde_json::to_string(&value).unwrap(), format!("\"{value}\""));
         }
-        assert_eq!((Hypothesis::default(), Bug::default()), (Hypothesis::Undecided, Bug::Unknown));
+        assert_eq!(
+            (Hypothesis::default(), Bug::default()),
+            (Hypothesis::Undecided, Bug::Unknown)
+        );
         assert!("maybe".parse::<Hypothesis>().is_err() && "gone".parse::<Bug>().is_err());
     }
 }

@@ -47,9 +47,13 @@ impl FromStr for Status {
     type Err = Error;
 
     fn from_str(word: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|status| status.as_str() == word).ok_or_else(|| {
-            Error::usage(format!("{word:?} is not a status")).hint("use open, resolved, blocked or wont-fix")
-        })
+        Self::ALL
+            .into_iter()
+            .find(|status| status.as_str() == word)
+            .ok_or_else(|| {
+                Error::usage(format!("{word:?} is not a status"))
+                    .hint("use open, resolved, blocked or wont-fix")
+            })
     }
 }
 
