@@ -24,6 +24,7 @@ mod lines;
 mod outcome;
 mod outline;
 mod parse;
+mod parts;
 mod print;
 mod section;
 mod table;

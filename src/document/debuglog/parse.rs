@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::classify::{self, Field, Heading};
 use super::lines::{self, Place};
 use super::outline::Outline;
+use super::parts;
 use super::section::{self, Part, Segment};
 use super::{
     DebugLog, LoggedAttempt, LoggedIncident, LoggedNote, UNTITLED, Warning, normalise, outcome, table,
@@ -147,26 +148,23 @@ impl<'o, 'a> Reader<'o, 'a> {
                 }
             };
             let body = outline.own_body(at);
-            match kind {
-                Some(kind) => {
-                    if matches!(kind, Kind::Group(_)) {
-                        group = Some(mark.level);
-                    }
-                    let next = Open {
-                        kind,
-                        level: mark.level,
-                        line: mark.line,
-                        body,
-                        parts: Vec::new(),
-                    };
-                    self.section(std::mem::replace(&mut open, next));
+            if let Some(kind) = kind {
+                if matches!(kind, Kind::Group(_)) {
+                    group = Some(mark.level);
                 }
-                None => {
-                    if let (Kind::Attempt { .. }, Heading::Attempted(field)) = (&open.kind, &mark.kind) {
-                        open.parts.push((mark.line, mark.body, *field));
-                    }
-                    open.body.end = body.end;
+                let next = Open {
+                    kind,
+                    level: mark.level,
+                    line: mark.line,
+                    body,
+                    parts: Vec::new(),
+                };
+                self.section(std::mem::replace(&mut open, next));
+            } else {
+                if let (Kind::Attempt { .. }, Heading::Attempted(field)) = (&open.kind, &mark.kind) {
+                    open.parts.push((mark.line, mark.body, *field));
                 }
+                open.body.end = body.end;
             }
         }
         self.section(open);
@@ -179,7 +177,7 @@ impl<'o, 'a> Reader<'o, 'a> {
             Kind::Attempt { ordinal, title } => self.attempt(ordinal, title, &open),
             Kind::Differences(cases) => self.differences(cases, &open),
             Kind::Next => {
-                let (preface, mut items, between) = section::next_steps(self.outline, open.body);
+                let (preface, mut items, between) = parts::next_steps(self.outline, open.body);
                 if between {
                     self.warn(open.line, "text between the next steps was moved before them");
                 }
@@ -225,12 +223,12 @@ impl<'o, 'a> Reader<'o, 'a> {
     fn field(&mut self, field: Field, segment: &Segment<'_>) {
         match field {
             Field::Issue => {
-                let (line, _) = section::first_paragraph(&segment.lines);
+                let (line, _) = parts::first_paragraph(&segment.lines);
                 let ticket = !line.contains(' ') || line.starts_with(['#', '[']) || line.starts_with("http");
                 self.field(if ticket { Field::Ticket } else { Field::Symptom }, segment);
             }
             Field::Status | Field::Ticket => {
-                let (line, rest) = section::first_paragraph(&segment.lines);
+                let (line, rest) = parts::first_paragraph(&segment.lines);
                 if field == Field::Status {
                     self.status(segment.line, &line);
                 } else {
@@ -244,11 +242,11 @@ impl<'o, 'a> Reader<'o, 'a> {
                 append(&mut self.incident.symptom, &section::text(&rest, Place::Head));
             }
             Field::Environment => {
-                let (text, mut files) = section::environment(segment);
+                let (text, mut files) = parts::environment(segment);
                 append(&mut self.incident.environment, &text);
                 self.incident.files.append(&mut files);
             }
-            Field::Files => self.incident.files.extend(section::related_files(&segment.lines)),
+            Field::Files => self.incident.files.extend(parts::related_files(&segment.lines)),
             Field::RootCause => append(&mut self.incident.root_cause, &segment.text(Place::Head)),
             Field::Fix => append(&mut self.incident.fix, &segment.text(Place::Head)),
             _ => append(&mut self.incident.symptom, &segment.text(Place::Head)),
@@ -256,7 +254,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     fn status(&mut self, at: usize, line: &str) {
-        let (status, note, known) = section::status(line);
+        let (status, note, known) = parts::status(line);
         if self.saw_status {
             self.warn(at, "a second status; the first one stands");
             return;

@@ -5,7 +5,7 @@ use crate::model::status::Status;
 
 use super::classify;
 use super::lines::{self, Place};
-use super::{LoggedAttempt, LoggedFile, LoggedIncident, normalise, outcome, section, table};
+use super::{LoggedAttempt, LoggedFile, LoggedIncident, normalise, outcome, parts, table};
 
 /// Writes one incident, from its `###` heading to a final newline. What is written is the
 /// [normal form](normalise) of the incident.
@@ -157,7 +157,7 @@ fn next(incident: &LoggedIncident) -> String {
     }
     for (at, item) in incident.next.iter().enumerate() {
         let marker = format!("{}. ", at + 1);
-        let tick = match (item.done, section::struck(&item.text)) {
+        let tick = match (item.done, parts::struck(&item.text)) {
             (true, _) => "[x] ",
             (false, true) => "[ ] ",
             (false, false) => "",

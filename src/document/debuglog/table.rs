@@ -10,6 +10,8 @@ const WIDTHS: [usize; 3] = [30, 29, 32];
 /// The names of the cases when the log gives none.
 const CASES: [&str; 2] = ["Working", "Broken"];
 const GAP: usize = 2;
+/// More columns than this are not a table of differences; the bound keeps reading linear.
+const MOST_COLUMNS: usize = 16;
 
 /// What a section of differences holds.
 pub(super) struct Read<'a> {
@@ -292,7 +294,7 @@ fn columns(line: &str) -> Option<Vec<usize>> {
             _ => return None,
         }
     }
-    (starts.len() >= 3).then_some(starts)
+    (3..=MOST_COLUMNS).contains(&starts.len()).then_some(starts)
 }
 
 /// The pieces of a line between runs of two or more spaces (or a tab), with their display columns.
@@ -307,11 +309,8 @@ fn pieces(line: &str) -> Vec<(usize, &str)> {
             at += space;
             continue;
         }
-        let gap = ["  ", "\t", " \t"]
-            .iter()
-            .filter_map(|gap| rest.find(gap))
-            .min()
-            .unwrap_or(rest.len());
+        let wide = |pair: &[u8]| pair[0] == b'\t' || pair[0] == b' ' && b" \t".contains(&pair[1]);
+        let gap = rest.as_bytes().windows(2).position(wide).unwrap_or(rest.len());
         pieces.push((column, rest[..gap].trim_end_matches(' ')));
         column += rest[..gap].width();
         at += gap;
@@ -488,7 +487,7 @@ fn print_pipes(header: &[&str; 3], rows: &[LoggedDifference]) -> String {
     let mut table = format!("| {} |\n|---|---|---|", header.map(cell).join(" | "));
     for row in rows {
         let cells = [cell(&strike(row)), cell(&row.working), cell(&row.broken)];
-        table.push_str(&format!("\n| {} |", cells.join(" | ")));
+        table.extend(["\n| ", &cells.join(" | "), " |"]);
     }
     table
 }

@@ -360,3 +360,102 @@ proptest! {
         parse(&inside).incidents.iter().map(print).for_each(drop);
     }
 }
+
+/// Where the line-by-line reading and a whole Markdown parser must agree: on well-formed logs.
+#[test]
+fn headings_are_what_markdown_says() {
+    use pulldown_cmark::{Event, Parser, Tag};
+    let outline = outline::Outline::new(LOG);
+    let ours: Vec<usize> = outline.marks.iter().skip(1).map(|mark| mark.line).collect();
+    let theirs: Vec<usize> = Parser::new(LOG)
+        .into_offset_iter()
+        .filter(|(event, _)| matches!(event, Event::Start(Tag::Heading { .. })))
+        .map(|(_, range)| LOG[..range.start].matches('\n').count())
+        .collect();
+    assert_eq!(ours, theirs);
+}
+
+const HEADS: [&str; 9] = [
+    "",
+    "## B\n\n**Status:** ",
+    "## B\n\n**Symptom:**\n",
+    "## B\n\n**Status:** Open\n**Environment:**\n",
+    "## B\n\n**Status:** Open\n**Environment:**\n- Related files: ",
+    "## B\n**Status:** Open\n### Attempt 1\n**Result:** ",
+    "## B\n**Status:** Open\n### Key Differences: ",
+    "## B\n**Status:** Open\n### Key Differences\n```\na  b  c\n---  ---  ---\n",
+    "## B\n**Status:** Open\n### Next\n1. ",
+];
+
+const SHAPES: [&str; 30] = [
+    "```x\n",
+    "~~~\n````\n",
+    "<!--\n",
+    "# a\n",
+    "**A:** b\n\n",
+    "**Status:** Open\n",
+    "### Attempt 1\n",
+    "- ",
+    "1. a\n",
+    "* a\n  - b\n",
+    "`",
+    "``` `",
+    "` ",
+    "**",
+    "[ ] ",
+    "\\",
+    "#",
+    "  ",
+    "\t\n",
+    "| a ",
+    "a vs b ",
+    "--- ",
+    "--  ",
+    "a  ",
+    "a ",
+    "- Related files:\n  - `a`\n",
+    "\r",
+    "\u{1f9ea}",
+    "a\n---\n\n",
+    "a  b\n c  d\n  e  f\n",
+];
+
+#[test]
+fn nasty_shapes_survive_the_round_trip() {
+    for (head, shape) in HEADS
+        .into_iter()
+        .flat_map(|head| SHAPES.map(|shape| (head, shape)))
+    {
+        let text = format!("{head}{}\n```\n", shape.repeat(2_000 / shape.len()));
+        parse(&text).incidents.iter().for_each(assert_round_trip);
+    }
+}
+
+/// A reader that is quadratic in any of these would not come back from them.
+#[test]
+fn a_megabyte_in_one_shape_is_read() {
+    for (at, shape) in SHAPES.into_iter().enumerate() {
+        let text = format!(
+            "{}{}\n```\n",
+            HEADS[at % HEADS.len()],
+            shape.repeat(1_000_000 / shape.len())
+        );
+        parse(&text).incidents.iter().map(print).for_each(drop);
+    }
+}
+
+#[test]
+#[ignore = "every head with every shape takes minutes; for whoever changes the reader"]
+fn a_megabyte_in_every_shape_is_read() {
+    for (head, shape) in HEADS
+        .into_iter()
+        .flat_map(|head| SHAPES.map(|shape| (head, shape)))
+    {
+        let text = format!("{head}{}\n```\n", shape.repeat(1_000_000 / shape.len()));
+        let start = std::time::Instant::now();
+        let incidents = parse(&text).incidents;
+        let read = start.elapsed();
+        incidents.iter().map(print).for_each(drop);
+        println!("{:?} {read:?} {head:?} {shape:?}", start.elapsed());
+    }
+}
