@@ -101,15 +101,17 @@ const DOUBTS: [&str; 11] = [
     "needs more",
 ];
 
-const SUCCESS: [&str; 18] = [
+/// A bare "pass" or "passes" is not among them: tools make passes that succeed or not.
+const SUCCESS: [&str; 19] = [
     "works",
     "worked",
     "fixed",
     "fixes",
     "fixes the",
-    "passes",
+    "tests pass",
+    "test passes",
     "passed",
-    "pass",
+    "all pass",
     "no longer",
     "resolved",
     "resolves",
@@ -361,6 +363,10 @@ mod tests {
             (Undecided, Remains)
         );
         assert_eq!(one(Status::Open, "`works`", ""), (Undecided, Unknown));
+        assert_eq!(
+            one(Status::Open, "Hangs in the first pass.", ""),
+            (Refuted, Remains)
+        );
         assert_eq!(one(Status::Open, "", ""), (Undecided, Unknown));
         assert_eq!(one(Status::Open, "Fixed!", ""), (Supported, Unknown));
         let predicted = attempt("It crashes without the flag.", "It crashes.", "");

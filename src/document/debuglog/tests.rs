@@ -87,7 +87,7 @@ fn the_log_the_layout_comes_from() {
     let log = parse(&seed);
     assert_eq!(log.warnings, []);
     let incident = only(&seed);
-    assert_eq!((incident.line, incident.files.len()), (45, 2));
+    assert_eq!((incident.line, incident.files.len()), (40, 2));
     assert_eq!(
         (
             incident.attempts.len(),
@@ -125,6 +125,8 @@ fn the_log_the_layout_comes_from() {
         assert_eq!(theirs.len(), ours.len() + 1);
     }
     assert_eq!(differing.len(), 3);
+    let end = incident.line - 1 + written.lines().count();
+    assert_eq!(lines[end..end + 2], ["", "---"]);
 }
 
 #[test]
