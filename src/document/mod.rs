@@ -1,1 +1,3 @@
 //! Documents: reading and writing Markdown that belongs to people.
+
+pub mod debuglog;
