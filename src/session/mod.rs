@@ -8,6 +8,7 @@ pub mod causes;
 pub mod duration;
 pub mod facts;
 pub mod identity;
+pub mod import;
 pub mod keep;
 pub mod locate;
 pub mod repro;

@@ -49,8 +49,14 @@ commands! {
     cause => Cause,
     /// The command that shows the bug, and how often it does
     repro => Repro,
+    /// Store files with the incident, list, show and verify them
+    evidence => Evidence,
     /// Show the budget, or record time and money spent elsewhere
     budget => Budget,
+    /// Read Markdown debug logs into the ledger
+    import => Import,
+    /// Print an incident as a Markdown debug log, or its ledger as JSON lines
+    export => Export,
     /// Print shell completions
     completions => Completions,
     /// Print or install manual pages
