@@ -3,29 +3,30 @@
 //! The reader is Python 3 (standard library only), so that one misreading of the specification cannot hide in
 //! both programs.
 
+#[path = "storage_format/ledgers.rs"]
+mod ledgers;
+#[path = "storage_format/view.rs"]
+mod view;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use git_incident::event::line::{Body, seal};
-use git_incident::event::{
-    AttemptEnded, AttemptNoted, AttemptStarted, CauseConfirmed, CauseProposed, CauseRejected, CommitLinked,
-    CommitRewritten, CommitUnlinked, Data, DifferenceSet, Event, EvidenceAdded, EvidenceErased,
-    IncidentClosed, IncidentEdited, IncidentOpened, IncidentReopened, Line, NextAdded, NextDone, NextDropped,
-    ReproRan, ReproSet,
-};
+use git_incident::event::{Data, IncidentOpened, Line, NextAdded};
 use git_incident::fold::Ledger;
 use git_incident::git::Repo;
-use git_incident::model::canonical::{hex, sha256_hex};
-use git_incident::model::incident::{Author, FileRef, Incident};
-use git_incident::model::outcome::{Bug, Hypothesis, Outcome};
-use git_incident::model::status::{FailsWhen, Role, Status};
-use git_incident::model::{EventId, Oid, Timestamp};
+use git_incident::model::canonical::sha256_hex;
+use git_incident::model::incident::Author;
+use git_incident::model::{Oid, Timestamp};
 use git_incident::store::ledger;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
+
+use ledgers::{author, random_ledger};
+use view::{python, reader, second_reader, view};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -42,115 +43,6 @@ fn example(name: &str) -> String {
     let (_, after) = text.split_once(&marker).expect("the example stands there");
     let (_, block) = after.split_once('\n').expect("the fence ends its line");
     block.split("```\n").next().unwrap_or_default().to_owned()
-}
-
-// ---- the second reader ----
-
-fn python(arguments: &[&str], input: Option<&Path>) -> String {
-    let stdin = input.map_or_else(Stdio::null, |p| {
-        Stdio::from(std::fs::File::open(p).expect("the requests were written"))
-    });
-    let output = Command::new("python3")
-        .arg("-B")
-        .args(arguments)
-        .stdin(stdin)
-        .output()
-        .expect("these tests need the program python3 (3.8 or newer): install it and put it on PATH");
-    assert!(
-        output.status.success(),
-        "the second reader failed: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).expect("it prints UTF-8")
-}
-
-fn reader() -> String {
-    root().join("tests/reader/reader.py").to_string_lossy().into_owned()
-}
-
-/// What the second reader makes of some ledgers, in one process.
-fn second_reader(ledgers: &[(Vec<u8>, Oid)]) -> Vec<Value> {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("requests");
-    let requests: String = ledgers
-        .iter()
-        .map(|(bytes, anchor)| {
-            json!({"ledger_hex": hex(bytes), "anchor": anchor.as_str()}).to_string() + "\n"
-        })
-        .collect();
-    std::fs::write(&path, requests).expect("written");
-    let answers: Vec<Value> = python(&[&reader(), "--batch"], Some(&path))
-        .lines()
-        .map(|l| serde_json::from_str(l).expect("a line of JSON"))
-        .collect();
-    assert_eq!(answers.len(), ledgers.len());
-    answers
-}
-
-// ---- the same view from the library ----
-
-fn view(ledger: &Ledger, anchor: &Oid) -> Value {
-    view_of(
-        ledger,
-        &ledger.incident(anchor, &|raw| ledger::is_anchor(anchor, raw)),
-    )
-}
-
-fn view_of(ledger: &Ledger, incident: &Incident) -> Value {
-    let attempts: Vec<Value> = incident
-        .attempts
-        .iter()
-        .map(|a| {
-            let id = a.started.event;
-            let commits = incident.links.iter().filter(|l| !l.unlinked && l.attempt == Some(id));
-            let evidence = incident.evidence.iter().filter(|e| e.attempt == Some(id));
-            json!({
-                "id": id, "ordinal": a.ordinal, "title": a.title, "hypothesis": a.hypothesis,
-                "disproof": a.disproof, "action": a.action, "result": a.result, "conclusion": a.conclusion,
-                "rules_out": a.rules_out, "outcome": a.outcome, "ended": a.ended.is_some(),
-                "commits": commits.map(|l| &l.commit).collect::<Vec<_>>(),
-                "evidence": evidence.filter_map(|e| e.oid.as_ref()).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
-    let rows = |d: &git_incident::model::incident::Difference| json!({"factor": d.factor, "working": d.working, "broken": d.broken, "eliminated": d.eliminated});
-    json!({
-        "schema": 1,
-        "incident": incident.id,
-        "opened": incident.opened.is_some(),
-        "title": *incident.title,
-        "ticket": *incident.ticket,
-        "symptom": *incident.symptom,
-        "environment": *incident.environment,
-        "files": incident.files.iter().map(|f| json!({"path": f.path, "note": f.note})).collect::<Vec<_>>(),
-        "labels": *incident.labels,
-        "status": *incident.status,
-        "rivals": {
-            "title": incident.title.rivals().collect::<Vec<_>>(),
-            "status": incident.status.rivals().collect::<Vec<_>>(),
-        },
-        "attempts": attempts,
-        "differences": incident.differences.iter().map(rows).collect::<Vec<_>>(),
-        "next": incident.next.iter().map(|n| json!({"id": n.added.event, "text": n.text, "state": n.state})).collect::<Vec<_>>(),
-        "repro": {
-            "command": incident.repro.command,
-            "runs": incident.repro.runs.iter().map(|r| u64::from(r.runs)).sum::<u64>(),
-            "failures": incident.repro.runs.iter().map(|r| u64::from(r.failures)).sum::<u64>(),
-        },
-        "cause": incident.cause().map_or_else(
-            || json!({"state": "none", "text": ""}),
-            |c| json!({"state": c.state, "text": c.text}),
-        ),
-        "links": incident.links.iter().filter(|l| !l.unlinked)
-            .map(|l| json!({"commit": l.commit, "role": l.role, "attempt": l.attempt})).collect::<Vec<_>>(),
-        "evidence": incident.evidence.iter().map(|e| json!({
-            "oid": e.oid, "sha256": e.sha256, "bytes": e.bytes, "name": e.name, "kind": e.kind, "erased": e.erased,
-        })).collect::<Vec<_>>(),
-        "order": ledger.events.iter().map(|e| e.id).collect::<Vec<_>>(),
-        "heads": ledger.heads(),
-        "unknown": incident.unknown.len(),
-        "damaged": incident.damaged.len(),
-    })
 }
 
 // ---- the example ----
@@ -237,7 +129,9 @@ fn types_in_the_sources() -> BTreeMap<String, Vec<String>> {
     let mut types = BTreeMap::new();
     for entry in std::fs::read_dir(root().join("src/event")).expect("src/event is there") {
         let source = std::fs::read_to_string(entry.expect("an entry").path()).expect("a source file");
-        let Some((_, after)) = source.split_once("const TYPE: &'static str = \"") else { continue };
+        let Some((_, after)) = source.split_once("const TYPE: &'static str = \"") else {
+            continue;
+        };
         let type_name = after.split('"').next().unwrap_or_default().to_owned();
         let (_, implemented) = source
             .split_once("impl EventType for ")
@@ -263,20 +157,13 @@ fn types_in_the_sources() -> BTreeMap<String, Vec<String>> {
 /// The text of a type's section of the specification.
 fn section(text: &str, name: &str) -> Option<String> {
     let heading = if name.contains('.') {
-        format!("\n#### `{name}`\n")
+        format!("\n- **`{name}`** ")
     } else {
-        format!("\n#### {name}\n")
+        format!("\n- **{name}** ")
     };
     let (_, after) = text.split_once(&heading)?;
-    Some(
-        after
-            .split("\n#")
-            .next()
-            .unwrap_or_default()
-            .split("*Fold:*")
-            .next()?
-            .to_owned(),
-    )
+    let end = after.find("\n- **").into_iter().chain(after.find("\n#")).min()?;
+    after[..end].split("*Fold:*").next().map(str::to_owned)
 }
 
 #[test]
@@ -303,8 +190,11 @@ fn every_type_and_member_is_specified() {
         );
     }
     assert!(missing.is_empty(), "docs/STORAGE.md §9 lacks: {missing:#?}");
-    for heading in text.lines().filter_map(|l| l.strip_prefix("#### `")) {
-        let name = heading.trim_end_matches('`');
+    let (_, types) = text.split_once("### 9.2").expect("the types are specified there");
+    for name in types
+        .lines()
+        .filter_map(|l| l.strip_prefix("- **`")?.split('`').next())
+    {
         assert!(
             Data::TYPES.contains(&name),
             "docs/STORAGE.md specifies {name}, which nobody writes"
@@ -322,215 +212,14 @@ fn the_second_reader_knows_the_same_members() {
     let mut known: BTreeMap<String, Vec<String>> =
         serde_json::from_str(&python(&["-c", &program], None)).expect("JSON");
     let mut sources = types_in_the_sources();
-    known.values_mut().chain(sources.values_mut()).for_each(|m| m.sort());
+    known
+        .values_mut()
+        .chain(sources.values_mut())
+        .for_each(|m| m.sort());
     assert_eq!(known, sources);
 }
 
 // ---- random ledgers ----
-
-fn author(seed: u64) -> Author {
-    Author {
-        name: "Ada".into(),
-        email: "ada@example.org".into(),
-        agent: if seed & 1 == 0 {
-            String::new()
-        } else {
-            "helper".into()
-        },
-        salt: sha256_hex(&seed.to_be_bytes())[..32].to_owned(),
-    }
-}
-
-fn oid(n: u64) -> Oid {
-    Oid::parse(&format!("{n:040x}")).expect("forty digits")
-}
-
-/// Data of some type; `past` are the events so far, `near` one of them.
-fn data(kind: u64, pick: u64, text: &str, past: &[Event], i: u64) -> (Data, Option<EventId>) {
-    let of = |wanted: &str| {
-        let fitting: Vec<&Event> = past.iter().filter(|e| e.type_name == wanted).collect();
-        let chosen = if fitting.is_empty() {
-            past.first()
-        } else {
-            fitting.get(pick as usize % fitting.len()).copied()
-        };
-        chosen.map_or(EventId::from_bytes([9; 32]), |e| e.id)
-    };
-    let text = text.to_owned();
-    let attempt = Some(of("attempt.started"));
-    let commit = oid(pick % 4);
-    let role = [Role::Fix, Role::Failed][(pick >> 8) as usize % 2];
-    let outcome = Outcome {
-        hypothesis: [Hypothesis::Supported, Hypothesis::Refuted, Hypothesis::Undecided][pick as usize % 3],
-        bug: [Bug::Fixed, Bug::Remains, Bug::Unknown][(pick >> 4) as usize % 3],
-    };
-    let data: Data = match kind {
-        0 | 1 => AttemptStarted { hypothesis: text.clone(), disproof: text, ..Default::default() }.into(),
-        2 | 3 => AttemptEnded {
-            attempt: of("attempt.started"),
-            outcome,
-            action: if pick & 1 == 0 { String::new() } else { text.clone() },
-            result: String::new(),
-            conclusion: text.clone(),
-            rules_out: vec![text],
-        }
-        .into(),
-        4 => AttemptNoted { attempt, text, ..Default::default() }.into(),
-        5 => NextAdded { text }.into(),
-        6 => NextDone { next: of("next.added"), remark: text }.into(),
-        7 => NextDropped { next: of("next.added"), reason: text }.into(),
-        8 => IncidentEdited { title: Some(text.clone()), ticket: Some(text), ..Default::default() }.into(),
-        9 => IncidentEdited {
-            files: Some(vec![FileRef { path: text.clone(), note: String::new() }]),
-            labels: Some(vec![text]),
-            ..Default::default()
-        }
-        .into(),
-        10 | 11 => IncidentClosed {
-            status: [Status::Resolved, Status::WontFix, Status::Blocked][pick as usize % 3],
-            note: text,
-            gaps: vec![],
-        }
-        .into(),
-        12 => IncidentReopened { note: text }.into(),
-        13 => DifferenceSet {
-            factor: format!("f{}", pick % 3),
-            working: text.clone(),
-            broken: text,
-            eliminated: pick & 8 == 0,
-            ..Default::default()
-        }
-        .into(),
-        14 => CauseProposed { text, ..Default::default() }.into(),
-        15 => CauseRejected { cause: of("cause.proposed"), reason: text }.into(),
-        16 => {
-            CauseConfirmed { cause: of("cause.proposed"), accounts: vec![], disproof: attempt, mechanism: text }.into()
-        }
-        17 => ReproSet {
-            command: vec![format!("c{}", pick % 2)],
-            fails_when: FailsWhen::Exit,
-            ..Default::default()
-        }
-        .into(),
-        18 => ReproRan {
-            repro: of("repro.set"),
-            runs: (pick % 7) as u32,
-            failures: (pick % 5) as u32,
-            environment: json!({"b": [1, text], "a": null}),
-            ..Default::default()
-        }
-        .into(),
-        19 => EvidenceAdded {
-            oid: (pick & 1 == 0).then(|| oid(1000 + i)),
-            sha256: sha256_hex(text.as_bytes()),
-            bytes: pick >> 12,
-            name: text,
-            kind: "log".into(),
-            attempt,
-            ..Default::default()
-        }
-        .into(),
-        20 => {
-            // An erasing event here knows of what it erases, as that of a person does.
-            let added = past.iter().find_map(|e| match &e.body {
-                Body::Known(Data::EvidenceAdded(d)) => Some((d.oid.clone()?, e.id)),
-                _ => None,
-            });
-            let Some((blob, event)) = added else { return (NextAdded { text }.into(), None) };
-            return (EvidenceErased { oid: blob, reason: text }.into(), Some(event));
-        }
-        21 | 22 => CommitLinked {
-            commit,
-            role,
-            attempt: (pick & 64 == 0).then_some(of("attempt.started")),
-            patch_id: String::new(),
-            tree: None,
-            subject: text,
-            pr: String::new(),
-        }
-        .into(),
-        23 => CommitUnlinked { commit, role: (pick & 64 == 0).then_some(role) }.into(),
-        24 => CommitRewritten { from: commit, to: oid(pick / 7 % 4), how: text, tree: None, patch_id: String::new() }
-            .into(),
-        // A stranger's opening event: shown, without effect.
-        _ => IncidentOpened { title: text, ..Default::default() }.into(),
-    };
-    (data, None)
-}
-
-/// A line whose id is right and whose type or data the library would not write.
-fn line_by_hand(type_name: &str, data: &str, parent: EventId) -> Vec<u8> {
-    let by = r#"{"name":"Ada"}"#;
-    let (at, parents) = ("2031-01-01T00:00:00.000Z", format!("[\"{parent}\"]"));
-    let header = format!(
-        r#"{{"at":"{at}","by_sha256":"{}","data_sha256":"{}","parents":{parents},"type":"{type_name}","v":1}}"#,
-        sha256_hex(by.as_bytes()),
-        sha256_hex(data.as_bytes())
-    );
-    let id = sha256_hex(header.as_bytes());
-    format!(r#"{{"at":"{at}","by":{by},"data":{data},"id":"{id}","parents":{parents},"type":"{type_name}","v":1}}"#)
-        .into_bytes()
-}
-
-/// The line with `data` or `by` replaced by its digest.
-fn erase(raw: &[u8], data: bool) -> Vec<u8> {
-    let text = std::str::from_utf8(raw).expect("a line is UTF-8");
-    let wire: BTreeMap<&str, &serde_json::value::RawValue> = serde_json::from_str(text).expect("a line is JSON");
-    let member = wire[if data { "data" } else { "by" }].get();
-    text.replacen(member, &format!("\"{}\"", sha256_hex(member.as_bytes())), 1).into_bytes()
-}
-
-type Step = (u64, u64, i64, String);
-
-fn random_ledger(steps: &[Step], extra: &[(u8, u64)]) -> (Vec<u8>, Oid) {
-    let start = 1_772_000_000_000;
-    let opening = IncidentOpened { title: "it hangs".into(), ticket: "#45".into(), ..Default::default() };
-    let at = Timestamp::from_millis(start);
-    let mut events = vec![seal(at, &author(0), &opening.into(), &[], "00").expect("sealed")];
-    for (i, (kind, pick, step, text)) in steps.iter().enumerate() {
-        let n = events.len() as u64;
-        let mut parents = vec![events[(pick % n.min(4).max(1) + n - n.min(4)) as usize].id];
-        if pick & 1024 != 0 {
-            parents.push(events[((pick >> 16) % n) as usize].id);
-        }
-        let (data, knows) = data(kind % 26, pick >> 20, text, &events, i as u64);
-        parents.extend(knows);
-        let latest = events.iter().filter(|e| parents.contains(&e.id)).map(|e| e.at.millis()).max();
-        let at = Timestamp::from_millis(latest.unwrap_or(start) + 1 + step);
-        let salt = &sha256_hex(format!("{i}{pick}").as_bytes())[..32];
-        events.push(seal(at, &author(*pick), &data, &parents, salt).expect("sealed"));
-    }
-    let mut anchor_bytes = events[0].raw.clone();
-    anchor_bytes.push(b'\n');
-    let anchor = Repo::blob_name(&anchor_bytes).expect("hashed");
-    let mut lines: Vec<Vec<u8>> = events.iter().map(|e| e.raw.clone()).collect();
-    for (kind, pick) in extra {
-        let event = &events[*pick as usize % events.len()];
-        let strangers = event.type_name == "incident.opened" && event.id != events[0].id;
-        lines.push(match kind {
-            0 => event.raw.clone(),
-            1 if !strangers => erase(&event.raw, true),
-            2 if !strangers => erase(&event.raw, false),
-            3 => line_by_hand("next.thought", &format!(r#"{{"n":{}}}"#, pick % 99), event.id),
-            4 => line_by_hand("next.added", r#"{"text":7}"#, event.id),
-            5 => line_by_hand("attempt.ended", r#"{"attempt":"x","outcome":{}}"#, event.id),
-            6 => format!(r#"{{"v":{},"x":[1]}}"#, 2 + pick % 3).into_bytes(),
-            7 => event.raw[..event.raw.len() / 2].to_vec(),
-            8 => Vec::new(),
-            9 => line_by_hand("next.added", r#"{"text":"a","text":"b"}"#, event.id),
-            10 => line_by_hand("next.added", r#"{"text":"more","unheard":{"of":1.5}}"#, event.id),
-            _ => b"\xff\xfe not text".to_vec(),
-        });
-    }
-    // Any order will do: take them from the back and the front in turns.
-    let mut bytes = Vec::new();
-    let mut rest: std::collections::VecDeque<Vec<u8>> = lines.into();
-    while let Some(line) = if rest.len() % 3 == 0 { rest.pop_front() } else { rest.pop_back() } {
-        bytes.extend_from_slice(&line);
-        bytes.push(b'\n');
-    }
-    (bytes, anchor)
-}
 
 #[test]
 fn random_ledgers_fold_the_same_in_both_readers() {
@@ -540,7 +229,10 @@ fn random_ledgers_fold_the_same_in_both_readers() {
     let mut runner = TestRunner::default();
     let ledgers: Vec<(Vec<u8>, Oid)> = (0..40)
         .map(|_| {
-            let (steps, extra) = (&steps, &extra).new_tree(&mut runner).expect("generated").current();
+            let (steps, extra) = (&steps, &extra)
+                .new_tree(&mut runner)
+                .expect("generated")
+                .current();
             random_ledger(&steps, &extra)
         })
         .collect();
@@ -550,7 +242,12 @@ fn random_ledgers_fold_the_same_in_both_readers() {
         seen.extend(ledger.events.iter().map(|e| e.type_name.clone()));
         let ours = view(&ledger, anchor);
         for (member, value) in ours.as_object().expect("an object") {
-            assert_eq!(*value, theirs[member], "{member} of\n{}", String::from_utf8_lossy(bytes));
+            assert_eq!(
+                *value,
+                theirs[member],
+                "{member} of\n{}",
+                String::from_utf8_lossy(bytes)
+            );
         }
         assert_eq!(ours, theirs);
     }
@@ -566,11 +263,21 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
         .args(arguments)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
-        .envs([("GIT_AUTHOR_NAME", "Ada"), ("GIT_AUTHOR_EMAIL", "ada@example.org")])
-        .envs([("GIT_COMMITTER_NAME", "Ada"), ("GIT_COMMITTER_EMAIL", "ada@example.org")])
+        .envs([
+            ("GIT_AUTHOR_NAME", "Ada"),
+            ("GIT_AUTHOR_EMAIL", "ada@example.org"),
+        ])
+        .envs([
+            ("GIT_COMMITTER_NAME", "Ada"),
+            ("GIT_COMMITTER_EMAIL", "ada@example.org"),
+        ])
         .output()
         .expect("git is installed");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
@@ -587,7 +294,8 @@ fn both_read_a_repository_that_git_carried() {
     let repo = Repo::open(&a).expect("opened");
     let count = std::cell::Cell::new(0_u64);
     let writer = ledger::Writer {
-        signature: git2::Signature::new("Ada", "ada@example.org", &git2::Time::new(0, 0)).expect("a signature"),
+        signature: git2::Signature::new("Ada", "ada@example.org", &git2::Time::new(0, 0))
+            .expect("a signature"),
         author: author(0),
         now: Timestamp::from_millis(1_772_000_000_000),
         salt: &|| {
@@ -596,15 +304,20 @@ fn both_read_a_repository_that_git_carried() {
         },
     };
     let opened = ledger::open(&repo, &writer, &[], |d| {
-        d.add(IncidentOpened { title: "it hangs".into(), ..Default::default() })
+        d.add(IncidentOpened {
+            title: "it hangs".into(),
+            ..Default::default()
+        })
     })
     .expect("opened");
     let incident = opened.incident;
     // Enough for two segments.
     for n in 0..6 {
         let text = format!("{n}{}", "x".repeat(150_000));
-        ledger::append(&repo, &writer, &incident, &[], |d| d.add(NextAdded { text: text.clone() }))
-            .expect("appended");
+        ledger::append(&repo, &writer, &incident, &[], |d| {
+            d.add(NextAdded { text: text.clone() })
+        })
+        .expect("appended");
     }
     // The specification's own commands, from one clone to another.
     let commands: Vec<Vec<String>> = specification()
@@ -619,9 +332,19 @@ fn both_read_a_repository_that_git_carried() {
     }
     let here = Repo::open(&b).expect("opened");
     let whole = ledger::load(&here, &incident).expect("loaded");
-    assert!(whole.events.iter().filter(|e| e.type_name == "ledger.segment").count() > 1);
+    assert!(
+        whole
+            .events
+            .iter()
+            .filter(|e| e.type_name == "ledger.segment")
+            .count()
+            > 1
+    );
     let ours = view(&whole, &incident);
-    let theirs = python(&[&reader(), "--repo", &path(&b), "--incident", incident.as_str()], None);
+    let theirs = python(
+        &[&reader(), "--repo", &path(&b), "--incident", incident.as_str()],
+        None,
+    );
     assert_eq!(serde_json::from_str::<Value>(&theirs).expect("JSON"), ours);
     // A flat tree, as git writes it for few notes, and the anchors of segments are no incidents.
     let tree = git(&b, &["ls-tree", "-r", "refs/notes/incidents"]).replace('/', "");
@@ -634,6 +357,7 @@ fn both_read_a_repository_that_git_carried() {
     let flat = String::from_utf8(output.stdout).expect("UTF-8");
     let commit = git(&b, &["commit-tree", "-m", "flat", flat.trim()]);
     git(&b, &["update-ref", "refs/notes/incidents", commit.trim()]);
-    let all: Vec<Value> = serde_json::from_str(&python(&[&reader(), "--repo", &path(&b)], None)).expect("JSON");
+    let all: Vec<Value> =
+        serde_json::from_str(&python(&[&reader(), "--repo", &path(&b)], None)).expect("JSON");
     assert_eq!(all, vec![ours]);
 }

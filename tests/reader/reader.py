@@ -75,8 +75,7 @@ def fold(ledger, anchor):
             known = events.setdefault(value["id"], value)
             known["data_gone"] |= value["data_gone"]
             known["by_gone"] |= value["by_gone"]
-    order = ordered(events)
-    return Fold(events, order, anchor, anchor_event).run(len(others), len(damaged))
+    return Fold(events, ordered(events), anchor, anchor_event).run(len(others), len(damaged))
 
 
 class Fold:
@@ -149,9 +148,8 @@ class Fold:
     def attempt_ended(self, ident, data, knows):
         attempt = self.attempts.get(data["attempt"])
         if attempt is not None:
-            action = data["action"] or attempt["action"]
-            attempt.update({k: data[k] for k in ("outcome", "result", "conclusion", "rules_out")})
-            attempt.update(action=action, ended=True)
+            data["action"] = data["action"] or attempt["action"]
+            attempt.update({k: data[k] for k in ("outcome", "action", "result", "conclusion", "rules_out")}, ended=True)
 
     def next_added(self, ident, data, knows):
         self.next[ident] = {"id": ident, "text": data["text"], "state": "open"}
@@ -163,8 +161,8 @@ class Fold:
         self.next.get(data["next"], {})["state"] = "dropped"
 
     def difference_set(self, ident, data, knows):
-        row = {k: data[k] for k in ("factor", "working", "broken", "eliminated")}
-        self.differences[data["factor"]] = row  # a dict keeps the place of a key that is set again
+        # A dict keeps the place of a key that is set again.
+        self.differences[data["factor"]] = {k: data[k] for k in ("factor", "working", "broken", "eliminated")}
 
     def cause_proposed(self, ident, data, knows):
         self.causes[ident] = {"state": "proposed", "text": data["text"]}
@@ -209,10 +207,9 @@ class Fold:
     def commit_rewritten(self, ident, data, knows):
         for link in self.links:
             if link["commit"] == data["from"]:
-                if any((o["commit"], o["role"], o["gone"]) == (data["to"], link["role"], False) for o in self.links):
-                    link["gone"] = True
-                else:
-                    link["commit"] = data["to"]
+                target = (data["to"], link["role"], False)
+                there = any((o["commit"], o["role"], o["gone"]) == target for o in self.links)
+                link.update({"gone": True} if there else {"commit": data["to"]})
 
     def view(self, unknown, damaged):
         links = [link for link in self.links if not link["gone"]]
@@ -263,7 +260,7 @@ class Repository:
             place = end + size + 2
 
     def incident(self, anchor):
-        """A ledger with its segments; None for what is no incident."""
+        """A ledger with its segments, folded."""
         first = self.notes.get(anchor, b"")
         segments = {}
         for raw in first.split(b"\n"):
@@ -273,16 +270,13 @@ class Repository:
                     segments[check_shape(event["type"], event["data"])["segment"]] = True
                 except Bad:
                     pass
-        view = fold(b"\n".join([first, *(self.notes.get(s, b"") for s in segments)]), anchor)
-        return view if view["opened"] else None
+        return fold(b"\n".join([first, *(self.notes.get(s, b"") for s in segments)]), anchor)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--repo")
-    parser.add_argument("--incident")
-    parser.add_argument("--file")
-    parser.add_argument("--anchor")
+    for option in ("--repo", "--incident", "--file", "--anchor"):
+        parser.add_argument(option)
     parser.add_argument("--batch", action="store_true")
     args = parser.parse_args()
     if args.batch:
@@ -294,7 +288,7 @@ def main():
     elif args.repo:
         repository = Repository(args.repo)
         keys = [args.incident] if args.incident else sorted(repository.notes)
-        views = [view for key in keys if (view := repository.incident(key))]
+        views = [view for key in keys if (view := repository.incident(key))["opened"]]
         if args.incident and not views:
             sys.exit(f"{args.incident} is no incident of {args.repo}")
         print(json.dumps(views[0] if args.incident else views, indent=1))

@@ -26,7 +26,9 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let first = lines.first().cloned().unwrap_or_default();
     let ledger = Ledger::parse(&lines.join(&b'\n'));
-    let Some(anchor) = Oid::parse(&"a".repeat(40)) else { return };
+    let Some(anchor) = Oid::parse(&"a".repeat(40)) else {
+        return;
+    };
     let incident = ledger.incident(&anchor, &|raw| raw == first);
     let _ = (incident.cause(), incident.worked_millis(), ledger.heads());
     for attempt in &incident.attempts {
