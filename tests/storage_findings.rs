@@ -96,6 +96,10 @@ fn only_the_canonical_spelling_of_a_line_is_an_event() {
         .filter(|s| Line::parse(s.as_bytes()).event().is_some())
         .collect();
     assert!(accepted.is_empty(), "{accepted:#?}");
+    assert!(
+        matches!(Line::parse(b"[6]"), Line::Damaged { .. }),
+        "an array has no version"
+    );
 }
 
 #[test]
