@@ -16,3 +16,20 @@ impl Session {
         }
     }
 }
+
+/// A gate that waits.
+pub struct Pending {
+    /// Its id.
+    pub gate: String,
+    /// The commit.
+    pub commit: crate::model::Oid,
+    /// Why.
+    pub reason: String,
+}
+
+impl Session {
+    /// Gates that wait.
+    pub fn pending_gates(&self) -> Vec<Pending> {
+        Vec::new()
+    }
+}

@@ -31,9 +31,15 @@ commands! {
     list => List,
     /// Show an incident: attempts, differences, cause, repro, links, evidence
     show => Show,
+    /// Show what is active, what is missing, and what comes next
+    status => Status,
     /// Make an incident the active one in this worktree
     #[command(name = "use")]
     use_incident => Use,
+    /// Change what is said of an incident
+    edit => Edit,
+    /// Close an incident: resolved, blocked (with evidence), or wont-fix
+    close => Close,
     /// Reopen a closed incident
     reopen => Reopen,
     /// Start, note and end attempts
@@ -51,6 +57,8 @@ commands! {
     repro => Repro,
     /// Store files with the incident, list, show and verify them
     evidence => Evidence,
+    /// Link a commit to the incident
+    link => Link,
     /// Show the budget, or record time and money spent elsewhere
     budget => Budget,
     /// Read Markdown debug logs into the ledger
