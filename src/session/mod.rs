@@ -6,6 +6,7 @@ pub mod attempts;
 pub mod budget;
 pub mod causes;
 pub mod closing;
+pub mod demo;
 pub mod duration;
 pub mod facts;
 pub mod identity;

@@ -65,6 +65,8 @@ commands! {
     import => Import,
     /// Print an incident as a Markdown debug log, or its ledger as JSON lines
     export => Export,
+    /// A whole incident in a scratch repository: no GPU, network, compiler or configuration
+    demo => Demo,
     /// Print shell completions
     completions => Completions,
     /// Print or install manual pages
