@@ -32,7 +32,13 @@ impl EventType for AttemptEnded {
     const TYPE: &'static str = "attempt.ended";
 
     fn apply(&self, event: &Context<'_>, incident: &mut Incident) {
-        let Some(attempt) = incident.attempts.iter_mut().find(|a| a.started.event == self.attempt) else { return };
+        let Some(attempt) = incident
+            .attempts
+            .iter_mut()
+            .find(|a| a.started.event == self.attempt)
+        else {
+            return;
+        };
         if let Some(former) = &attempt.ended {
             if (event.is_after)(former.event) {
                 attempt.rivals.clear();
@@ -61,7 +67,10 @@ mod tests {
     fn end(attempt: usize, bug: Bug, conclusion: &str) -> Data {
         AttemptEnded {
             attempt: id(attempt),
-            outcome: Outcome { hypothesis: Hypothesis::Supported, bug },
+            outcome: Outcome {
+                hypothesis: Hypothesis::Supported,
+                bug,
+            },
             action: String::new(),
             result: String::new(),
             conclusion: conclusion.into(),
@@ -72,7 +81,12 @@ mod tests {
 
     #[test]
     fn the_last_word_counts_and_a_missing_attempt_is_no_panic() {
-        let incident = fold(vec![AttemptStarted::default().into(), end(0, Bug::Remains, "a"), end(0, Bug::Fixed, "b"), end(7, Bug::Fixed, "c")]);
+        let incident = fold(vec![
+            AttemptStarted::default().into(),
+            end(0, Bug::Remains, "a"),
+            end(0, Bug::Fixed, "b"),
+            end(7, Bug::Fixed, "c"),
+        ]);
         assert_eq!(incident.attempts[0].outcome.bug, Bug::Fixed);
         assert_eq!(incident.attempts[0].conclusion, "b");
         assert!(incident.attempts[0].rivals.is_empty());

@@ -38,7 +38,11 @@ impl EventType for AttemptNoted {
             run: self.run.clone(),
         };
         // A note on an attempt that is not there (its line was lost elsewhere) stays visible.
-        match incident.attempts.iter_mut().find(|a| Some(a.started.event) == self.attempt) {
+        match incident
+            .attempts
+            .iter_mut()
+            .find(|a| Some(a.started.event) == self.attempt)
+        {
             Some(attempt) => attempt.notes.push(note),
             None => incident.notes.push(note),
         }
@@ -48,13 +52,21 @@ impl EventType for AttemptNoted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::testing::{fold, id};
     use crate::event::AttemptStarted;
+    use crate::event::testing::{fold, id};
 
     #[test]
     fn stays_visible_without_its_attempt() {
-        let note = |attempt| AttemptNoted { attempt: Some(attempt), text: "x".into(), ..Default::default() };
-        let incident = fold(vec![AttemptStarted::default().into(), note(id(0)).into(), note(id(9)).into()]);
+        let note = |attempt| AttemptNoted {
+            attempt: Some(attempt),
+            text: "x".into(),
+            ..Default::default()
+        };
+        let incident = fold(vec![
+            AttemptStarted::default().into(),
+            note(id(0)).into(),
+            note(id(9)).into(),
+        ]);
         assert_eq!(incident.attempts[0].notes.len(), 1);
         assert_eq!(incident.notes.len(), 1);
     }

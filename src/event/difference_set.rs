@@ -67,7 +67,12 @@ mod tests {
 
     #[test]
     fn the_same_factor_is_one_row() {
-        let set = |working: &str, eliminated| DifferenceSet { factor: "grid".into(), working: working.into(), eliminated, ..Default::default() };
+        let set = |working: &str, eliminated| DifferenceSet {
+            factor: "grid".into(),
+            working: working.into(),
+            eliminated,
+            ..Default::default()
+        };
         let incident = fold(vec![set("1D", false).into(), set("1D", true).into()]);
         assert_eq!(incident.differences.len(), 1);
         assert!(incident.differences[0].eliminated);

@@ -1,9 +1,36 @@
 //! Events: what a ledger is made of. One file per type, each the whole story of its type.
 //!
-//! To add a type: write its file (the data, its documentation, what it does to an incident, tests)
-//! and name it in the list at the end of this one. `docs/STORAGE.md` specifies the line format.
+//! To add a type: write its file (the data, its documentation, what it does to an incident, tests),
+//! and name its module below and its type in the list at the end of this file. `docs/STORAGE.md` specifies the line format.
 
+pub mod attempt_ended;
+pub mod attempt_noted;
+pub mod attempt_started;
+pub mod budget_spent;
+pub mod cause_confirmed;
+pub mod cause_proposed;
+pub mod cause_rejected;
+pub mod commit_linked;
+pub mod commit_rewritten;
+pub mod commit_unlinked;
+pub mod difference_set;
+pub mod evidence_added;
+pub mod evidence_erased;
+pub mod gate_recorded;
+pub mod incident_closed;
+pub mod incident_edited;
+pub mod incident_opened;
+pub mod incident_reopened;
+pub mod ledger_continued;
+pub mod ledger_segment;
 pub mod line;
+pub mod next_added;
+pub mod next_done;
+pub mod next_dropped;
+pub mod postmortem_drafted;
+pub mod pr_drafted;
+pub mod repro_ran;
+pub mod repro_set;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -32,7 +59,7 @@ pub trait EventType: Serialize + DeserializeOwned {
 
 macro_rules! event_types {
     ($($module:ident :: $variant:ident),+ $(,)?) => {
-        $(pub mod $module; pub use $module::$variant;)+
+        $(pub use $module::$variant;)+
 
         /// The data of an event, by type.
         #[derive(Debug, Clone, PartialEq)]
