@@ -260,3 +260,13 @@ fn many_forks_stay_bounded() {
     let incident = fold(&Ledger::parse(&bytes(&events)));
     assert_eq!(incident.next.len(), 2000);
 }
+
+#[test]
+fn another_spelling_of_the_anchor_does_not_take_the_incident_away() {
+    let open = opened();
+    let spaced = [b"{ ", &open.raw[1..]].concat();
+    let ledger = Ledger::parse(&[open.raw.clone(), spaced].join(&b'\n'));
+    let incident = ledger.incident(&anchor(), &|raw| raw == open.raw);
+    assert!(incident.opened.is_some());
+    assert_eq!(incident.damaged.len(), 1, "the other spelling is shown");
+}

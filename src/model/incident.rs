@@ -2,10 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::object::object_only;
 use super::outcome::{Bug, Outcome};
 use super::register::Register;
 use super::status::{CauseState, FailsWhen, NextState, Role, Status, Verdict};
 use super::{EventId, Oid, Timestamp};
+
+object_only!(FileRef, RunRecord, Account, Redaction);
 
 /// Who did something: a person, and the agent that acted for them, if one did.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -37,6 +40,7 @@ pub struct Stamp {
 
 /// A file that has to do with an incident.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct FileRef {
     /// Path from the top of the repository, with `/`.
     pub path: String,
@@ -233,6 +237,7 @@ pub struct Note {
 /// A command that was run and recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[serde(remote = "Self")]
 pub struct RunRecord {
     /// The command and its arguments.
     #[serde(default)]
@@ -318,6 +323,7 @@ pub struct Cause {
 
 /// How a cause accounts for an attempt's result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Account {
     /// The attempt.
     pub attempt: EventId,
@@ -415,6 +421,7 @@ pub struct Evidence {
 
 /// A secret that was cut out of a stored file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Redaction {
     /// The rule that found it.
     pub rule: String,

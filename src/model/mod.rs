@@ -5,6 +5,7 @@ pub mod command_line;
 pub mod error;
 pub mod id;
 pub mod incident;
+mod object;
 pub mod outcome;
 pub mod rate;
 pub mod register;

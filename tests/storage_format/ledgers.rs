@@ -282,7 +282,16 @@ pub(crate) fn random_ledger(steps: &[Step], extra: &[(u8, u64)]) -> (Vec<u8>, Oi
             7 => event.raw[..event.raw.len() / 2].to_vec(),
             8 => Vec::new(),
             9 => line_by_hand("next.added", r#"{"text":"a","text":"b"}"#, event.id),
-            10 => line_by_hand("next.added", r#"{"text":"more","unheard":{"of":1.5}}"#, event.id),
+            10 => line_by_hand(
+                "next.added",
+                [
+                    r#"{"text":"more","unheard":{"of":1.5}}"#,
+                    r#"{"text":"more","unheard":{"of":[1]}}"#,
+                    r#"{"text":"n\u000a"}"#,
+                    r#"{"text":"n", "z":-0}"#,
+                ][*pick as usize % 4],
+                event.id,
+            ),
             _ => b"\xff\xfe not text".to_vec(),
         });
     }
