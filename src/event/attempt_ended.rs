@@ -39,13 +39,12 @@ impl EventType for AttemptEnded {
         else {
             return;
         };
-        if let Some(former) = &attempt.ended {
-            if (event.is_after)(former.event) {
-                attempt.rivals.clear();
-            } else if attempt.outcome != self.outcome || attempt.conclusion != self.conclusion {
-                attempt.rivals.push((attempt.outcome, attempt.conclusion.clone()));
-            }
-        }
+        let former = attempt
+            .ended
+            .as_ref()
+            .map(|e| (e.event, (attempt.outcome, attempt.conclusion.clone())));
+        let now = (self.outcome, self.conclusion.clone());
+        attempt.rivals.update(former, &now, event.is_after);
         attempt.ended = Some(event.stamp.clone());
         attempt.outcome = self.outcome;
         if !self.action.is_empty() {

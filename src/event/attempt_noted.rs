@@ -70,4 +70,22 @@ mod tests {
         assert_eq!(incident.attempts[0].notes.len(), 1);
         assert_eq!(incident.notes.len(), 1);
     }
+
+    #[test]
+    fn worked_time_is_total_whatever_the_numbers() {
+        let noted = |millis| AttemptNoted {
+            run: Some(RunRecord {
+                millis,
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        for millis in [u64::MAX, i64::MAX as u64, i64::MAX as u64 + 2] {
+            let mut incident = fold(vec![noted(5).into(), noted(millis).into()]);
+            assert_eq!(incident.worked_millis(), i64::MAX as u64);
+            incident.spent.minutes = u64::MAX;
+            assert_eq!(incident.worked_millis(), u64::MAX);
+        }
+        assert_eq!(fold(vec![noted(5).into(), noted(5).into()]).worked_millis(), 6);
+    }
 }

@@ -20,6 +20,7 @@ impl EventType for EvidenceErased {
     const TYPE: &'static str = "evidence.erased";
 
     fn apply(&self, _event: &Context<'_>, incident: &mut Incident) {
+        incident.erased_blobs.insert(self.oid.clone());
         for evidence in incident
             .evidence
             .iter_mut()
