@@ -227,7 +227,7 @@ fn line_by_hand(type_name: &str, data: &str, parent: EventId) -> Vec<u8> {
 }
 
 /// The line with `data` or `by` replaced by its digest.
-fn erase(raw: &[u8], data: bool) -> Vec<u8> {
+pub(crate) fn erase(raw: &[u8], data: bool) -> Vec<u8> {
     let text = std::str::from_utf8(raw).expect("a line is UTF-8");
     let wire: BTreeMap<&str, &serde_json::value::RawValue> =
         serde_json::from_str(text).expect("a line is JSON");
