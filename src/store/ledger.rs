@@ -137,12 +137,7 @@ pub fn append<T>(
     let mut own_names = evidence.to_vec();
     let mut changed: Vec<(Oid, Vec<u8>)> = Vec::new();
     let mut first = first;
-    let (target, bytes) = if !begins_segment {
-        match tail.segment {
-            None => (incident.clone(), None),
-            Some((anchor, bytes)) => (anchor, Some(bytes)),
-        }
-    } else {
+    let (target, bytes) = if begins_segment {
         draft.add(LedgerSegment {
             incident: incident.clone(),
         })?;
@@ -156,6 +151,11 @@ pub fn append<T>(
         first = with_lines(first, &[continued]);
         changed.push((incident.clone(), first.clone()));
         (anchor, Some(with_lines(Vec::new(), &[segment_event])))
+    } else {
+        match tail.segment {
+            None => (incident.clone(), None),
+            Some((anchor, bytes)) => (anchor, Some(bytes)),
+        }
     };
     let value = build(&mut draft)?;
     if draft.events.is_empty() {
@@ -334,11 +334,11 @@ pub fn store_own_names(repo: &Repo, writer: &Writer<'_>, blobs: &[Oid]) -> Resul
 pub fn write_notes(
     repo: &Repo,
     writer: &Writer<'_>,
-    changed: Vec<(Oid, Vec<u8>)>,
+    contents: Vec<(Oid, Vec<u8>)>,
     subject: &str,
 ) -> Result<()> {
-    let mut changes = Vec::with_capacity(changed.len());
-    for (key, bytes) in changed {
+    let mut changes = Vec::with_capacity(contents.len());
+    for (key, bytes) in contents {
         changes.push(notes::Change {
             key,
             blob: Some(repo.write_blob(&bytes)?),
