@@ -1,1 +1,5 @@
-//! report
+//! What a record proves, and texts for other people's eyes: values in, values and Markdown out.
+
+pub mod codeowners;
+pub mod standing;
+pub mod workflows;
