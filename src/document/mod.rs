@@ -1,1 +1,3 @@
-//! document
+//! Markdown that people and agents keep by hand: read into values, written back from values.
+
+pub mod postmortem;

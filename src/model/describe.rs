@@ -1,6 +1,8 @@
-//! Commands and machines in one line, as lists and documents show them.
+//! Commands, machines and gates, as lists and documents show them.
 
 use serde_json::Value;
+
+use super::incident::{GateResult, Incident};
 
 /// A command as a POSIX shell would read it back: arguments quoted only where they must be.
 pub fn command(argv: &[String]) -> String {
@@ -82,6 +84,19 @@ pub fn machine(environment: &Value) -> String {
         Some(count) if count > 1 => format!("CPU only: {cpu}, {count} processors"),
         _ => format!("CPU only: {cpu}"),
     }
+}
+
+/// The newest result of each gate on each tree and device, in the order of the ledger.
+pub fn newest_gates(incident: &Incident) -> Vec<&GateResult> {
+    let mut newest: Vec<&GateResult> = Vec::new();
+    for gate in incident.gates.iter().rev() {
+        let same = |g: &&GateResult| g.gate == gate.gate && g.tree == gate.tree && g.device == gate.device;
+        if !newest.iter().any(same) {
+            newest.push(gate);
+        }
+    }
+    newest.reverse();
+    newest
 }
 
 #[cfg(test)]
