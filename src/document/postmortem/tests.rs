@@ -258,7 +258,7 @@ fn outline(markdown: &str) -> (Vec<String>, Vec<String>, Vec<String>) {
             Event::Html(html) if html.starts_with("<!-- git-incident: ") => {}
             Event::Html(html) | Event::InlineHtml(html) => odd.push(html.into_string()),
             Event::Start(Tag::Link { dest_url, .. }) if !dest_url.starts_with("#attempt-") => {
-                odd.push(dest_url.into_string())
+                odd.push(dest_url.into_string());
             }
             Event::Start(Tag::Image { dest_url, .. }) => odd.push(dest_url.into_string()),
             _ => {}

@@ -283,10 +283,9 @@ fn uncomment(line: &str) -> &str {
     for (i, c) in line.char_indices() {
         match quote {
             Some(q) if c == q => quote = None,
-            Some(_) => {}
             None if c == '#' && before.is_whitespace() => return &line[..i],
             None if matches!(c, '"' | '\'') && " [{,:".contains(before) => quote = Some(c),
-            None => {}
+            _ => {}
         }
         before = c;
     }
@@ -330,7 +329,7 @@ mod tests {
             parse(&"[".repeat(10_000)),
             Node::Map(vec![(String::new(), Node::Unknown)])
         );
-        let deep: String = (0..200).map(|i| format!("{}k:\n", " ".repeat(i))).collect();
+        let deep: String = (0..200).map(|i| " ".repeat(i) + "k:\n").collect();
         assert!(parse(&deep).get("k").is_some());
     }
 }
