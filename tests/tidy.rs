@@ -57,14 +57,21 @@ fn rust_files(below: &Path) -> Vec<PathBuf> {
 /// The first part of a path below src: `src/git/notes.rs` is of `git`.
 fn module_of(path: &Path) -> String {
     let below = path.strip_prefix(root().join("src")).expect("below src");
-    let first = below.components().next().expect("a name").as_os_str().to_string_lossy().into_owned();
+    let first = below
+        .components()
+        .next()
+        .expect("a name")
+        .as_os_str()
+        .to_string_lossy()
+        .into_owned();
     first.trim_end_matches(".rs").to_owned()
 }
 
 /// Lines that are code of the program: comments and everything from a test module on left out.
 fn code(path: &Path) -> Vec<(usize, String)> {
     let text = fs::read_to_string(path).expect("readable");
-    let in_tests = path.file_name().is_some_and(|n| n == "tests.rs") || path.components().any(|c| c.as_os_str() == "tests");
+    let in_tests = path.file_name().is_some_and(|n| n == "tests.rs")
+        || path.components().any(|c| c.as_os_str() == "tests");
     if in_tests {
         return Vec::new();
     }
@@ -101,7 +108,11 @@ fn used(line: &str) -> Vec<String> {
             }
             found.push(word);
         } else {
-            found.push(rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect());
+            found.push(
+                rest.chars()
+                    .take_while(|c| c.is_alphanumeric() || *c == '_')
+                    .collect(),
+            );
         }
     }
     found
@@ -114,12 +125,18 @@ fn rows_hold() {
     for path in rust_files(&root().join("src")) {
         let own = module_of(&path);
         let Some(own_row) = rows.get(own.as_str()) else {
-            assert!(own == "lib" || own == "main", "{} stands in no row", path.display());
+            assert!(
+                own == "lib" || own == "main",
+                "{} stands in no row",
+                path.display()
+            );
             continue;
         };
         for (line, text) in code(&path) {
             for other in used(&text) {
-                let Some(row) = rows.get(other.as_str()) else { continue };
+                let Some(row) = rows.get(other.as_str()) else {
+                    continue;
+                };
                 let doors = *own_row == 50 && *row == 50;
                 if other != own && row >= own_row && !doors {
                     holes.push(format!("{}:{line}: {own} uses {other}", path.display()));
@@ -139,12 +156,18 @@ fn only_some_modules_start_processes() {
             continue;
         }
         for (line, text) in code(&path) {
-            if text.contains("process::Command") || text.contains("Command::new(") && !text.contains("runner::Command::new(") {
+            if text.contains("process::Command")
+                || text.contains("Command::new(") && !text.contains("runner::Command::new(")
+            {
                 found.push(format!("{}:{line}: {}", path.display(), text.trim()));
             }
         }
     }
-    assert!(found.is_empty(), "processes started outside of {MAY_SPAWN:?}:\n{}", found.join("\n"));
+    assert!(
+        found.is_empty(),
+        "processes started outside of {MAY_SPAWN:?}:\n{}",
+        found.join("\n")
+    );
 }
 
 #[test]
@@ -158,16 +181,26 @@ fn files_stay_readable() {
             }
         }
     }
-    assert!(long.is_empty(), "files past {MOST_LINES} lines:\n{}", long.join("\n"));
+    assert!(
+        long.is_empty(),
+        "files past {MOST_LINES} lines:\n{}",
+        long.join("\n")
+    );
 }
 
 #[test]
 fn every_subcommand_is_documented() {
     use clap::CommandFactory;
     let readme = fs::read_to_string(root().join("README.md")).expect("README.md");
-    for command in git_incident::cli::Cli::command().get_subcommands().filter(|c| !c.is_hide_set()) {
+    for command in git_incident::cli::Cli::command()
+        .get_subcommands()
+        .filter(|c| !c.is_hide_set())
+    {
         let name = command.get_name();
-        assert!(readme.contains(&format!("`{name}`")) || readme.contains(&format!("`{name} ")), "README.md does not name `{name}`");
+        assert!(
+            readme.contains(&format!("`{name}`")) || readme.contains(&format!("`{name} ")),
+            "README.md does not name `{name}`"
+        );
         assert!(command.get_about().is_some(), "{name} has no help");
     }
 }
@@ -178,7 +211,14 @@ fn nothing_merges_or_approves() {
     // the words of the routes must not appear before the one module that will own them.
     for path in rust_files(&root().join("src")) {
         for (line, text) in code(&path) {
-            for word in ["/merge\"", "pulls().merge", "mergePullRequest", "ready_for_review", "markPullRequestReadyForReview", "APPROVE\""] {
+            for word in [
+                "/merge\"",
+                "pulls().merge",
+                "mergePullRequest",
+                "ready_for_review",
+                "markPullRequestReadyForReview",
+                "APPROVE\"",
+            ] {
                 assert!(!text.contains(word), "{}:{line}: {word}", path.display());
             }
         }
@@ -188,6 +228,9 @@ fn nothing_merges_or_approves() {
 #[test]
 fn the_used_modules_are_read_right() {
     assert_eq!(used("use crate::model::{Error, Oid};"), ["model"]);
-    assert_eq!(used("use crate::{git::Repo, store::{ledger, guard}, model};"), ["git", "store", "model"]);
+    assert_eq!(
+        used("use crate::{git::Repo, store::{ledger, guard}, model};"),
+        ["git", "store", "model"]
+    );
     assert_eq!(used("let x = crate::runner::run(&c);"), ["runner"]);
 }
