@@ -5,6 +5,8 @@ pub mod active;
 pub mod facts;
 pub mod identity;
 pub mod locate;
+pub mod trust;
+pub mod validate;
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
