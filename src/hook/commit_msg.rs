@@ -31,7 +31,7 @@ pub fn run(session: &Session, arguments: &[String], say: Say<'_>) -> Result<i32>
         return Ok(0);
     }
     let editor = std::env::var_os("GIT_EDITOR");
-    let edited = Cleanup::edited(editor.as_deref().map(OsStr::new));
+    let edited = Cleanup::edited(editor.as_deref().map(OsStr::new)) || ends_with_help(&message);
     let comment = session.repo.config_string("core.commentString");
     let comment = comment.or_else(|| session.repo.config_string("core.commentChar"));
     let there = if mentions {
@@ -142,6 +142,22 @@ fn marker(edited: bool, configured: Option<&str>) -> &str {
     }
 }
 
+/// Whether git's own comments end the message. Somebody may have `:` as the editor on purpose, and only these
+/// comments then show that `#` lines will be cut.
+fn ends_with_help(message: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(message);
+    let block: Vec<&str> = text
+        .trim_end()
+        .lines()
+        .rev()
+        .take_while(|line| line.starts_with('#'))
+        .collect();
+    block.contains(&"#")
+        && block
+            .iter()
+            .all(|line| *line == "#" || line.starts_with("# ") || line.starts_with("#\t"))
+}
+
 /// Whether a value can only be an id of ours: digits of one, and enough of them.
 fn looks_like_ours(value: &str) -> bool {
     (SHORTEST_PREFIX..=64).contains(&value.len())
@@ -164,6 +180,16 @@ fn in_rebase(git_dir: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_help_of_git_is_known_from_numbers_of_issues() {
+        assert!(ends_with_help(
+            b"Subject\n\n# Please enter\n#\n# On branch main\n#\tnew file: a\n"
+        ));
+        assert!(!ends_with_help(b"Subject\n\n#12\n#13\n"));
+        assert!(!ends_with_help(b"Subject\n\n# Heading\n"));
+        assert!(!ends_with_help(b""));
+    }
 
     #[test]
     fn words_and_tickets_are_not_ids() {

@@ -68,13 +68,13 @@ fn row(result: &GateResult, width: usize) -> Line {
     };
     let mut text = format!("{word:<12}  {:<width$}  {}", result.gate, result.device);
     if result.millis > 0 {
-        text.push_str(&format!("  {}", human_duration(result.millis)));
+        text.extend(["  ", &human_duration(result.millis)]);
     }
     if result.cached {
         text.push_str("  (recorded before)");
     }
     if !result.reason.is_empty() {
-        text.push_str(&format!("  {}", result.reason));
+        text.extend(["  ", &result.reason]);
     }
     Line::new(tone, text)
 }

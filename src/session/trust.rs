@@ -470,7 +470,7 @@ mod tests {
         assert_eq!(read_own_file(&path), Ok(None));
         std::fs::write(&path, b"{}").unwrap();
         let chmod = |path: &Path, mode| {
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap()
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
         };
         chmod(&path, 0o600);
         assert_eq!(read_own_file(&path), Ok(Some(b"{}".to_vec())));

@@ -28,18 +28,19 @@ pub struct Args {
 /// # Errors
 /// None of its own; trouble is said, and decides only where a hook may decide.
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
+    let Args { name, arguments } = args;
     let session = match open_session() {
         Ok(session) => session,
-        Err(error) if args.name == "pre-push" => return Err(error),
+        Err(error) if name == "pre-push" => return Err(error),
         Err(error) => {
-            ui::remark(&format!("the {} hook did nothing: {error}", args.name));
+            ui::remark(&format!("the {name} hook did nothing: {error}"));
             return Ok(quiet(0));
         }
     };
     let mut say = |line: Line| print(&line);
-    let done: Result<i32> = match args.name.as_str() {
-        "commit-msg" => commit_msg::run(&session, &args.arguments, &mut say),
-        "pre-push" => input().map(|bytes| pre_push::run(&session, &args.arguments, &bytes, &mut say)),
+    let done: Result<i32> = match name.as_str() {
+        "commit-msg" => commit_msg::run(&session, &arguments, &mut say),
+        "pre-push" => input().map(|bytes| pre_push::run(&session, &arguments, &bytes, &mut say)),
         "post-commit" => post_commit::run(&session, &mut say).map(|()| 0),
         "post-rewrite" => input()
             .and_then(|bytes| post_rewrite::run(&session, &bytes, &mut say))
@@ -48,9 +49,9 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     };
     match done {
         Ok(exit) => Ok(quiet(exit)),
-        Err(error) if args.name == "pre-push" => Err(error),
+        Err(error) if name == "pre-push" => Err(error),
         Err(error) => {
-            ui::remark(&format!("{}: {error}", args.name));
+            ui::remark(&format!("{name}: {error}"));
             Ok(quiet(if error.kind() == Kind::Usage {
                 Kind::Usage.exit_code()
             } else {

@@ -14,7 +14,7 @@ use crate::session::Session;
 const PROGRAM: &str = "git-incident";
 
 /// Arguments of `init`.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Args {
     /// Remove the hooks and the settings again
     #[arg(long)]

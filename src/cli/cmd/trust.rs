@@ -43,11 +43,7 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
             format!("took {count} approval(s) back\n"),
         ));
     }
-    let commit = args
-        .commit
-        .as_deref()
-        .map(|c| session.repo.resolve_commit(c))
-        .transpose()?;
+    let commit = args.commit.map(|c| session.repo.resolve_commit(&c)).transpose()?;
     let proposals = session.proposals(commit.as_ref())?;
     if proposals.is_empty() {
         return Ok(Reply::new(

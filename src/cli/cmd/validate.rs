@@ -49,7 +49,9 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         let (_held, subjects) = session.take_request(request)?;
         return judge(&session, &subjects, Options::default(), false);
     }
-    let subject = subject(&session, &args)?;
+    let mut subject = subject(&session, &args)?;
+    let one_named = args.range.is_some() || args.require || !args.gates.is_empty();
+    subject.only = args.gates;
     known_gates(&session, &subject)?;
     if args.background {
         session.start_background(std::slice::from_ref(&subject))?;
@@ -68,7 +70,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
             .into_iter()
             .filter(|s| s.commit == subject.commit)
             .collect();
-        if args.range.is_some() || args.require || !args.gates.is_empty() || asked.is_empty() {
+        if one_named || asked.is_empty() {
             asked = vec![subject];
         }
         return judge(
@@ -85,16 +87,14 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
 }
 
 fn subject(session: &Session, args: &Args) -> Result<Subject> {
-    let mut subject = if let Some(range) = &args.range {
-        session.subject_of_range(range, args.require)?
+    if let Some(range) = &args.range {
+        session.subject_of_range(range, args.require)
     } else {
         let commit = session
             .repo
             .resolve_commit(args.commit.as_deref().unwrap_or("HEAD"))?;
-        session.subject_of(&commit, args.require)?
-    };
-    subject.only.clone_from(&args.gates);
-    Ok(subject)
+        session.subject_of(&commit, args.require)
+    }
 }
 
 fn known_gates(session: &Session, subject: &Subject) -> Result<()> {

@@ -231,7 +231,7 @@ impl Run<'_> {
             // A hang may have taken the device with it: look again before the next gate.
             self.machine = Machine::default();
         }
-        self.remember(examined, job, &found, &descriptor, ran, report)
+        self.remember(examined, job, &found, &descriptor, &ran, report)
     }
 
     /// A device that is not here: pending where the policy allows it.

@@ -73,7 +73,7 @@ impl Run<'_> {
         job: &Job,
         found: &Found,
         descriptor: &Descriptor,
-        ran: Ran,
+        ran: &Ran,
         report: &mut Report,
     ) -> Result<GateResult> {
         let session = self.session;
@@ -89,7 +89,7 @@ impl Run<'_> {
         if ran.verdict == Verdict::NotRun {
             return Ok(result);
         }
-        match session.store_record(job, found, descriptor, &ran, &output) {
+        match session.store_record(job, found, descriptor, ran, &output) {
             Ok(key) => result.record = Some(key),
             Err(error) => {
                 report.remarks.push(format!(

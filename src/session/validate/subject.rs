@@ -264,7 +264,7 @@ impl Session {
         for path in paths {
             let content = self.repo.file_at(commit, path)?;
             let digest = content.map_or_else(|| "absent".to_owned(), |bytes| sha256_hex(&bytes));
-            text.push_str(&format!("{digest} {path}\n"));
+            text.extend([digest.as_str(), " ", path.as_str(), "\n"]);
         }
         Ok(format!("{}:{}", gate.digest(), sha256_hex(text.as_bytes())))
     }
