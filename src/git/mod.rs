@@ -11,6 +11,7 @@ pub mod program;
 pub mod refs;
 pub mod repo;
 pub mod setup;
+pub mod snapshot;
 pub mod trailers;
 pub mod worktree;
 

@@ -1,7 +1,6 @@
 //! `post-commit`: a commit whose trailers name an incident is linked to it.
 
-use crate::event::CommitLinked;
-use crate::git::{diff, trailers};
+use crate::git::trailers;
 use crate::model::incident::Incident;
 use crate::model::status::Role;
 use crate::model::{EventId, Oid, Result};
@@ -30,21 +29,14 @@ pub fn run(session: &Session, say: Say<'_>) -> Result<()> {
             continue;
         };
         if !seen.contains(&id) {
-            link(session, &id, &head, &message, &attempts, say)?;
+            link(session, &id, &head, &attempts, say)?;
             seen.push(id);
         }
     }
     Ok(())
 }
 
-fn link(
-    session: &Session,
-    id: &Oid,
-    head: &Oid,
-    message: &str,
-    attempts: &[String],
-    say: Say<'_>,
-) -> Result<()> {
+fn link(session: &Session, id: &Oid, head: &Oid, attempts: &[String], say: Say<'_>) -> Result<()> {
     let incident = session.incident(id)?;
     if incident
         .links
@@ -53,17 +45,8 @@ fn link(
     {
         return Ok(());
     }
-    let event = CommitLinked {
-        commit: head.clone(),
-        role: Role::Related,
-        attempt: attempts.iter().find_map(|digits| attempt(&incident, digits)),
-        patch_id: diff::patch_id(&session.git(), head.as_str())?.unwrap_or_default(),
-        tree: Some(session.repo.tree_of(head)?),
-        subject: message.lines().next().unwrap_or_default().trim().to_owned(),
-        pr: String::new(),
-    };
-    session.append(id, &[], |draft| draft.add(event))?;
-    session.project_lines(&session.incident(id)?, &[])?;
+    let attempt = attempts.iter().find_map(|digits| attempt(&incident, digits));
+    session.link_commit(id, head, Role::Related, attempt)?;
     say(Line::new(
         Tone::Quiet,
         format!("{} belongs to incident {}", head.short(), id.short()),

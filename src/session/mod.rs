@@ -2,9 +2,21 @@
 //! randomness, what is active here. The only door to row 3 for row 5.
 
 pub mod active;
+pub mod attempts;
+pub mod budget;
+pub mod causes;
+pub mod closing;
+pub mod demo;
+pub mod documents;
+pub mod duration;
 pub mod facts;
 pub mod identity;
+pub mod import;
+pub mod keep;
+pub mod linking;
 pub mod locate;
+pub mod repro;
+pub mod running;
 pub mod trust;
 pub mod validate;
 

@@ -135,27 +135,46 @@ impl Session {
         self.is_trusted(&bytes, &self.pins(&config, Place::Commit(commit))?)
     }
 
+    /// Whether what the working tree's configuration names may run.
+    ///
+    /// # Errors
+    /// The configuration is wrong; no home directory is known.
+    pub fn working_trust(&self) -> Result<Trust> {
+        let Some((bytes, config, top)) = self.working_configuration()? else {
+            return Ok(Trust::Given);
+        };
+        self.is_trusted(&bytes, &self.pins(&config, Place::WorkingTree(top))?)
+    }
+
     /// The `[on-hang]` captures of the working tree's configuration, if a person has approved it.
     ///
     /// # Errors
     /// Why they may not run.
     pub fn trusted_captures(&self) -> Result<Vec<String>> {
-        let Some(top) = self.repo.workdir() else {
+        let Some((bytes, config, top)) = self.working_configuration()? else {
             return Ok(Vec::new());
         };
-        let Some(bytes) = working_file(&top.join(config::FILE_NAME))? else {
-            return Ok(Vec::new());
-        };
-        let config = config::parse(&bytes, config::FILE_NAME)?;
         if config.on_hang.capture.is_empty() {
             return Ok(Vec::new());
         }
         match self.is_trusted(&bytes, &self.pins(&config, Place::WorkingTree(top))?)? {
             Trust::Given => Ok(config.on_hang.capture),
-            Trust::Missing(reason) => Err(Error::refused("the [on-hang] captures were not run")
+            Trust::Missing(reason) => Err(Error::refused("nobody has approved what they run")
                 .because(reason)
                 .hint("look at them and approve them: git incident trust")),
         }
+    }
+
+    /// The working tree's configuration, read once, so that what was approved is what runs.
+    fn working_configuration(&self) -> Result<Option<(Vec<u8>, Config, &Path)>> {
+        let Some(top) = self.repo.workdir() else {
+            return Ok(None);
+        };
+        let Some(bytes) = working_file(&top.join(config::FILE_NAME))? else {
+            return Ok(None);
+        };
+        let config = config::parse(&bytes, config::FILE_NAME)?;
+        Ok(Some((bytes, config, top)))
     }
 
     /// What can be approved: a commit's configuration, or without one the working tree's and HEAD's.

@@ -31,15 +31,46 @@ commands! {
     list => List,
     /// Show an incident: attempts, differences, cause, repro, links, evidence
     show => Show,
+    /// Show what is active, what is missing, and what comes next
+    status => Status,
     /// Make an incident the active one in this worktree
     #[command(name = "use")]
     use_incident => Use,
+    /// Change what is said of an incident
+    edit => Edit,
+    /// Close an incident: resolved, blocked (with evidence), or wont-fix
+    close => Close,
     /// Reopen a closed incident
     reopen => Reopen,
+    /// Start, note and end attempts
+    attempt => Attempt,
+    /// Run a command and record it; with -H it is a whole attempt in one line
+    #[command(name = "try")]
+    try_command => Try,
     /// What to try next: list, add, done, drop
     next => Next,
     /// The table of key differences between a working and a broken case
     difference => Difference,
+    /// Propose, reject and confirm the root cause
+    cause => Cause,
+    /// The command that shows the bug, and how often it does
+    repro => Repro,
+    /// Store files with the incident, list, show and verify them
+    evidence => Evidence,
+    /// Link a commit to the incident
+    link => Link,
+    /// Show the budget, or record time and money spent elsewhere
+    budget => Budget,
+    /// Read Markdown debug logs into the ledger
+    import => Import,
+    /// Print an incident as a Markdown debug log, or its ledger as JSON lines
+    export => Export,
+    /// Draft the post-mortem from what was recorded
+    postmortem => Postmortem,
+    /// Print the text of a draft pull request
+    pr => Pr,
+    /// A whole incident in a scratch repository: no GPU, network, compiler or configuration
+    demo => Demo,
     /// Print shell completions
     completions => Completions,
     /// Print or install manual pages

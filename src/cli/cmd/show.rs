@@ -2,7 +2,7 @@
 
 use crate::cli::ui::{Style, Text};
 use crate::cli::{Reply, open_session};
-use crate::model::Result;
+use crate::model::{Result, command_line};
 use crate::model::incident::{Attempt, Incident, Note};
 use crate::model::outcome::{Bug, Hypothesis};
 use crate::model::rate;
@@ -81,7 +81,7 @@ pub(crate) fn repro_line(incident: &Incident, standing: &Standing) -> String {
         return String::new();
     }
     let rate = &standing.repro;
-    let command = incident.repro.command.join(" ");
+    let command = command_line::join(&incident.repro.command);
     if rate.runs == 0 {
         return format!("{command}\nnot measured yet: git incident repro run -n 5");
     }
@@ -155,7 +155,7 @@ fn notes_text(text: &mut Text, notes: &[Note], heading: &str) {
                 (None, Some(status)) => format!("exit {status}"),
                 (None, None) => "not started".to_owned(),
             };
-            line.push_str(&format!("  $ {}  → {end} in {}", run.argv.join(" "), human_duration(run.millis)));
+            line.push_str(&format!("  $ {}  → {end} in {}", command_line::join(&run.argv), human_duration(run.millis)));
         }
         if !note.text.is_empty() {
             line.push_str(&format!("  {}", note.text));

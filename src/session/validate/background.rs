@@ -4,9 +4,9 @@
 //! that from the first moment to the last somebody holds the lock, and whoever waits, waits for it. The
 //! kernel lets go of it however the process ends.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use super::{Session, Subject};
 use crate::git::lock;
 use crate::git::program::scrubbed_environment;
 use crate::model::{Error, Oid, Result};
+use crate::runner;
 
 /// What a background process is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,43 +70,34 @@ impl Session {
         let request_file = request_file(&directory, tree);
         std::fs::write(&request_file, text)?;
         let log = File::create(directory.join(format!("{tree}.log")))?;
-        let program = std::env::current_exe()
-            .map_err(|e| Error::refused("the program's own path is not known").because(e))?;
-        let mut command = Command::new(program);
-        for name in scrubbed_environment() {
-            command.env_remove(name);
-        }
-        command
-            .current_dir(self.repo.workdir().unwrap_or_else(|| self.repo.git_dir()))
-            .env("GIT_DIR", self.repo.git_dir())
-            .args(["validate", "--request"])
-            .arg(&request_file)
-            .stdin(Stdio::from(held))
-            .stdout(Stdio::from(log.try_clone()?))
-            .stderr(Stdio::from(log));
-        command
-            .spawn()
-            .map_err(|e| Error::refused("the background validation cannot be started").because(e))?;
-        Ok(())
+        let mut env: Vec<(OsString, Option<OsString>)> = scrubbed_environment()
+            .iter()
+            .map(|name| (OsString::from(*name), None))
+            .collect();
+        env.push(("GIT_DIR".into(), Some(self.repo.git_dir().into())));
+        runner::detach(runner::Detached {
+            arguments: vec!["validate".into(), "--request".into(), request_file.into()],
+            cwd: self
+                .repo
+                .workdir()
+                .unwrap_or_else(|| self.repo.git_dir())
+                .to_owned(),
+            env,
+            held,
+            log,
+        })
     }
 
-    /// Inside the background process: leaves the terminal and the process group of whoever started it, keeps
-    /// the lock away from the gates, and says what to judge. The file returned is the lock.
+    /// Inside the background process: what to judge. The file returned is the lock, to be kept until the end.
     ///
     /// # Errors
     /// A request that is not ours.
     pub fn take_request(&self, request: &Path) -> Result<(File, Vec<Subject>)> {
-        // A session of its own: neither Ctrl-C nor the end of the terminal shall reach it.
-        let _ = rustix::process::setsid();
-        let held = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)
-            .map_err(|e| Error::refused("the background lock cannot be kept").because(e))?;
-        let null = File::open("/dev/null")?;
-        rustix::stdio::dup2_stdin(&null)
-            .map_err(|e| Error::refused("standard input cannot be closed").because(e))?;
+        let held = runner::settle()?;
         let bytes = std::fs::read(request)?;
         let request: Request = serde_json::from_slice(&bytes)
             .map_err(|e| Error::refused("this is no request of git incident").because(e))?;
-        Ok((File::from(held), request.subjects))
+        Ok((held, request.subjects))
     }
 
     /// Waits until nothing runs in the background for a commit's tree.

@@ -1,0 +1,63 @@
+//! `export`: an incident as a Markdown debug log, as its ledger, or as the JSON view.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::cli::{Reply, open_session};
+use crate::document::debuglog;
+use crate::fold;
+use crate::model::{Error, Result};
+use crate::report::views;
+use crate::session::import::to_log;
+use crate::store::travelling::{LEDGER, read};
+
+/// Arguments of `export`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Id (7 digits or more) or ticket; the active one when left out
+    pub incident: Option<String>,
+    /// markdown: a debug log; ledger: the events as JSON lines, as they stand; json: what show --json prints
+    #[arg(long, short = 'f', default_value = "markdown", value_parser = ["markdown", "ledger", "json"])]
+    pub format: String,
+    /// Write into this file instead of standard output
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Exports it.
+///
+/// # Errors
+/// No such incident; a file that cannot be written.
+pub fn run(args: Args, json: bool) -> Result<Reply> {
+    let session = open_session()?;
+    let (id, incident) = session.named_incident(args.incident.as_deref())?;
+    let text = match args.format.as_str() {
+        "markdown" => debuglog::print(&debuglog::normalise(&to_log(&incident))),
+        "ledger" => {
+            let mut bytes = read(&session.repo, LEDGER.notes, &id)?;
+            let continued: Vec<_> = fold::Ledger::parse(&bytes)
+                .events
+                .iter()
+                .filter_map(|e| match &e.body {
+                    crate::event::line::Body::Known(crate::event::Data::LedgerContinued(d)) => Some(d.segment.clone()),
+                    _ => None,
+                })
+                .collect();
+            for segment in continued {
+                bytes.extend(read(&session.repo, LEDGER.notes, &segment)?);
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        _ => format!("{}\n", views::incident(&incident, &session.standing(&incident))),
+    };
+    let view = json!({"incident": id, "format": args.format, "text": text});
+    if let Some(path) = args.output {
+        std::fs::write(&path, &text).map_err(|e| Error::refused(format!("{} cannot be written", path.display())).because(e))?;
+        return Ok(Reply::new(view, format!("wrote {}\n", path.display())));
+    }
+    if json {
+        return Ok(Reply::new(view, ""));
+    }
+    Ok(Reply::new(view, text))
+}

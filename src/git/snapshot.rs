@@ -1,0 +1,91 @@
+//! The state of the working tree, as far as git sees it: HEAD, what differs from it, and a name for the whole.
+
+use std::path::Path;
+
+use super::diff::{self, UntrackedKind};
+use super::program::Git;
+use crate::model::{Oid, Result};
+
+/// The state of a working tree at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    /// HEAD's commit; `None` before the first one.
+    pub commit: Option<Oid>,
+    /// The tree that `git add --all && git commit` would have made, without making it.
+    pub tree: Option<Oid>,
+    /// Whether anything differs from HEAD.
+    pub dirty: bool,
+    /// The binary diff of tracked files against HEAD.
+    pub diff: Vec<u8>,
+    /// Regular files that git neither tracks nor ignores: path from the top, size.
+    pub untracked: Vec<(String, u64)>,
+    /// How many untracked paths were left out: links, devices, other repositories, and those above the limit.
+    pub left_out: usize,
+}
+
+/// No snapshot names more untracked files than this.
+const MAX_UNTRACKED: usize = 200;
+
+/// Larger untracked files do not take part in the name of the tree: hashing them would hold up every run.
+const MAX_HASHED: u64 = 64 << 20;
+
+/// Looks at the working tree. Nothing is written to the repository, its index included.
+///
+/// # Errors
+/// git fails.
+pub fn take(git: &Git, head: Option<Oid>, head_tree: Option<Oid>) -> Result<Snapshot> {
+    let diff = diff::dirty_diff(git)?;
+    let list = diff::untracked(git, MAX_UNTRACKED)?;
+    let mut untracked = Vec::new();
+    let mut left_out = list.more;
+    for entry in list.entries {
+        match (entry.kind, entry.path.to_str()) {
+            (UntrackedKind::File(size), Some(path)) => untracked.push((path.to_owned(), size)),
+            _ => left_out += 1,
+        }
+    }
+    let dirty = !diff.is_empty() || !untracked.is_empty() || left_out > 0;
+    let heavy: u64 = untracked.iter().map(|(_, size)| size).sum();
+    let tree = if !dirty {
+        head_tree
+    } else if heavy <= MAX_HASHED && list.more == 0 {
+        // A name is a convenience (it tells equal states apart from different ones); without it the run still counts.
+        name_of(git).ok()
+    } else {
+        None
+    };
+    Ok(Snapshot {
+        commit: head,
+        tree,
+        dirty,
+        diff,
+        untracked,
+        left_out,
+    })
+}
+
+/// The tree of everything in the working tree, through an index and an object store that are thrown away.
+fn name_of(git: &Git) -> Result<Oid> {
+    let scratch = tempfile::tempdir()?;
+    let index = scratch.path().join("index");
+    let real_index = git
+        .call(["rev-parse", "--path-format=absolute", "--git-path", "index"])
+        .text()?;
+    let objects = git
+        .call(["rev-parse", "--path-format=absolute", "--git-path", "objects"])
+        .text()?;
+    // The copy carries the file times, so that unchanged files are not read again.
+    if Path::new(real_index.trim()).exists() {
+        std::fs::copy(real_index.trim(), &index)?;
+    }
+    let store = scratch.path().join("objects");
+    std::fs::create_dir(&store)?;
+    let aside = git
+        .clone()
+        .env("GIT_INDEX_FILE", &index)
+        .env("GIT_OBJECT_DIRECTORY", &store)
+        .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects.trim());
+    aside.call(["add", "--all", "--ignore-errors"]).writes().run()?;
+    let tree = aside.call(["write-tree"]).writes().text()?;
+    Oid::parse(tree.trim()).ok_or_else(|| crate::model::Error::bug("git write-tree printed no object id"))
+}
