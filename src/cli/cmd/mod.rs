@@ -75,4 +75,13 @@ commands! {
     completions => Completions,
     /// Print or install manual pages
     man => Man,
+    /// Run the gates that are due for a commit, or find what they said before
+    validate => Validate,
+    /// Look at the commands of the configuration and approve them
+    trust => Trust,
+    /// Install the hooks and settings in this repository, or remove them
+    init => Init,
+    /// What the installed hooks call
+    #[command(hide = true)]
+    hook => Hook,
 }
