@@ -49,8 +49,6 @@ fn runs(repo: &Repo) -> usize {
 
 #[test]
 fn untrusted_failing_fixed_cached_and_changed() {
-    let scratch = Repo::new();
-    drop(scratch);
     let (repo, bare) = with_gates("");
     repo.write(".git-incident.toml", &counted(&repo.root()));
     repo.commit("Count");
@@ -119,6 +117,53 @@ fn untrusted_failing_fixed_cached_and_changed() {
     ran.says("not the one that was approved");
     repo.incident(&["trust", "--revoke"]).expect(0);
     repo.incident(&["validate"]).expect(1).says("nobody has approved");
+}
+
+#[test]
+fn a_record_that_was_fetched_is_only_claimed() {
+    let (repo, bare) = with_gates("");
+    repo.write(".git-incident.toml", &counted(&repo.root()));
+    repo.write("good", "");
+    repo.commit("Count");
+    repo.incident(&["trust", "--yes"]).expect(0);
+    repo.try_git(&["push", "-q", "origin", "topic"]).expect(0);
+    repo.try_git(&[
+        "push",
+        "-q",
+        "origin",
+        "refs/notes/incidents",
+        "refs/notes/incidents-evidence",
+    ])
+    .expect(0);
+    assert_eq!(runs(&repo), 1);
+
+    let clone = repo.root().join("clone");
+    repo.git(&[
+        "clone",
+        "-q",
+        "-b",
+        "topic",
+        &bare.display().to_string(),
+        &clone.display().to_string(),
+    ]);
+    let clone = repo.at(&clone);
+    clone.git(&[
+        "fetch",
+        "-q",
+        "origin",
+        "refs/notes/incidents*:refs/notes/incidents*",
+    ]);
+    // Neither the approval nor the record of another clone counts.
+    clone
+        .incident(&["validate"])
+        .expect(1)
+        .says("nobody has approved");
+    clone.incident(&["trust", "--yes"]).expect(0);
+    clone
+        .incident(&["validate", "--range", "origin/main..HEAD"])
+        .expect(0)
+        .says("made elsewhere claims");
+    assert_eq!(runs(&repo), 2);
 }
 
 #[test]
