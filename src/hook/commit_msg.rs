@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::git::trailers::{self, Added, Cleanup};
 use crate::model::id::is_lower_hex;
+use crate::model::status::Status;
 use crate::model::{Kind, Result};
 use crate::session::Session;
 use crate::session::locate::SHORTEST_PREFIX;
@@ -88,6 +89,10 @@ pub fn run(session: &Session, arguments: &[String], say: Say<'_>) -> Result<i32>
         ));
         return Ok(0);
     };
+    // The investigation is over; what is committed now is about something else.
+    if *incident.status != Status::Open {
+        return Ok(0);
+    }
     let ticket = incident.ticket.trim();
     let name = if ticket.is_empty() || ticket.contains('\n') {
         id.short().to_owned()

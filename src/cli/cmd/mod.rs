@@ -69,19 +69,19 @@ commands! {
     postmortem => Postmortem,
     /// Print the text of a draft pull request
     pr => Pr,
+    /// Run the gates that a commit must pass
+    validate => Validate,
+    /// Show and approve the commands that this repository's configuration can run
+    trust => Trust,
+    /// Install hooks, fetch settings and note display; --uninstall takes them out
+    init => Init,
+    /// Called by git's hooks
+    #[command(hide = true)]
+    hook => Hook,
     /// A whole incident in a scratch repository: no GPU, network, compiler or configuration
     demo => Demo,
     /// Print shell completions
     completions => Completions,
     /// Print or install manual pages
     man => Man,
-    /// Run the gates that are due for a commit, or find what they said before
-    validate => Validate,
-    /// Look at the commands of the configuration and approve them
-    trust => Trust,
-    /// Install the hooks and settings in this repository, or remove them
-    init => Init,
-    /// What the installed hooks call
-    #[command(hide = true)]
-    hook => Hook,
 }
