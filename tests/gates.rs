@@ -2,55 +2,13 @@
 
 mod common;
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use common::{Repo, finish};
-
-/// A repository with hooks, a remote that has `main`, and a configuration with these gates, on the
-/// branch `topic`.
-fn with_gates(configuration: &str) -> (Repo, PathBuf) {
-    let repo = Repo::new();
-    let bare = repo.with_remote();
-    repo.write("a.txt", "one\n");
-    repo.commit("First");
-    repo.git(&["push", "-q", "origin", "main"]);
-    repo.incident(&["init"]).expect(0);
-    repo.git(&["checkout", "-q", "-b", "topic"]);
-    repo.write(".git-incident.toml", configuration);
-    repo.commit("Add gates");
-    (repo, bare)
-}
-
-fn on_remote(repo: &Repo, bare: &Path, name: &str) -> String {
-    repo.try_git(&[
-        "-C",
-        &bare.display().to_string(),
-        "rev-parse",
-        "-q",
-        "--verify",
-        name,
-    ])
-    .line()
-    .to_owned()
-}
-
-/// A gate that notes each of its runs beside the repository, and passes when `good` is in the tree.
-fn counted(repo_root: &Path) -> String {
-    let runs = repo_root.join("runs").display().to_string();
-    format!(
-        "[[gate]]\nid = \"unit\"\nkind = \"command\"\nrun = \"echo ran >> {runs}; echo looking for good; test -e good\"\n"
-    )
-}
-
-fn runs(repo: &Repo) -> usize {
-    std::fs::read_to_string(repo.root().join("runs")).map_or(0, |text| text.lines().count())
-}
+use common::finish;
+use common::gates::{counted, on_remote, runs, with_gates};
 
 #[test]
 fn untrusted_failing_fixed_cached_and_changed() {
-    let scratch = Repo::new();
-    drop(scratch);
     let (repo, bare) = with_gates("");
     repo.write(".git-incident.toml", &counted(&repo.root()));
     repo.commit("Count");
@@ -475,34 +433,58 @@ fn a_wrong_configuration_and_nothing_to_do_say_so() {
 }
 
 #[test]
-fn nothing_that_a_repository_sets_gets_around_trust() {
-    let (repo, _bare) = with_gates("");
+fn two_push_urls_run_a_gate_once() {
+    let (repo, bare) = with_gates("");
+    let second = repo.root().join("second.git");
+    repo.git(&["init", "-q", "--bare", &second.display().to_string()]);
+    for url in [&bare, &second] {
+        repo.git(&[
+            "remote",
+            "set-url",
+            "--add",
+            "--push",
+            "origin",
+            &url.display().to_string(),
+        ]);
+    }
     repo.write(".git-incident.toml", &counted(&repo.root()));
     repo.write("good", "");
     repo.commit("Count");
-    for setting in [
-        "incident.trust=true",
-        "trust.all=true",
-        "safe.directory=*",
-        "incident.trustdir=/tmp",
-    ] {
-        assert_ne!(
-            repo.try_git(&["-c", setting, "push", "-q", "origin", "topic"])
-                .status,
-            0
-        );
-    }
-    // An approval that others could have written is none.
     repo.incident(&["trust", "--yes"]).expect(0);
-    let folder = repo.root().join("state/git-incident/trust");
-    let file = std::fs::read_dir(&folder)
-        .unwrap()
-        .flatten()
-        .next()
-        .unwrap()
-        .path();
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).unwrap();
-    repo.incident(&["validate"]).expect(1).says("written by others");
-    std::fs::remove_file(&file).unwrap();
-    assert_eq!(runs(&repo), 0);
+    repo.try_git(&["push", "-q", "origin", "topic"]).expect(0);
+    assert_eq!(runs(&repo), 1);
+    let tip = repo.git(&["rev-parse", "topic"]);
+    assert_eq!(
+        (
+            on_remote(&repo, &bare, "topic"),
+            on_remote(&repo, &second, "topic")
+        ),
+        (tip.clone(), tip)
+    );
+}
+
+#[test]
+fn what_cannot_be_judged_is_said_and_refused() {
+    let (repo, _bare) = with_gates("");
+    let missing = "1".repeat(40);
+    let tip = repo.git(&["rev-parse", "HEAD"]);
+    for (input, says) in [
+        (
+            format!("refs/heads/a {missing} refs/heads/a {}\n", "0".repeat(40)),
+            "is not in this repository",
+        ),
+        ("nonsense\n".to_owned(), "not understood"),
+        // What the remote has is not known here: everything counts as changed, and nothing is due.
+        (format!("refs/heads/a {tip} refs/heads/a {missing}\n"), ""),
+        (String::new(), ""),
+    ] {
+        let path = repo.root().join("input");
+        std::fs::write(&path, input).unwrap();
+        let mut hook = repo.command("git-incident");
+        hook.args(["hook", "pre-push", "origin", "/nowhere"])
+            .stdin(std::fs::File::open(&path).unwrap());
+        let ran = finish(hook.output());
+        assert_eq!(ran.status, i32::from(!says.is_empty()), "{ran:?}");
+        ran.says(says);
+    }
 }

@@ -159,7 +159,7 @@ impl Session {
         }
         match self.is_trusted(&bytes, &self.pins(&config, Place::WorkingTree(top))?)? {
             Trust::Given => Ok(config.on_hang.capture),
-            Trust::Missing(reason) => Err(Error::refused("nobody has approved what they run")
+            Trust::Missing(reason) => Err(Error::refused("they wait for an approval: git incident trust")
                 .because(reason)
                 .hint("look at them and approve them: git incident trust")),
         }

@@ -7,6 +7,8 @@
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 #![allow(unreachable_pub, reason = "`pub` says what the tests may use")]
 
+pub mod gates;
+
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -212,7 +212,7 @@ impl Run<'_> {
             Presence::Missing(reason) => return self.unavailable(examined, job, reason),
         };
         let descriptor = job.descriptor(&found);
-        if let Some(result) = self.recorded(job, &found, &descriptor)? {
+        if let Some(result) = self.recorded(job, &found, &descriptor, report)? {
             return Ok(result);
         }
         if report.handed_over || self.must_hand_over(job, &found)? {

@@ -28,6 +28,7 @@ impl Run<'_> {
         job: &Job,
         found: &Found,
         descriptor: &Descriptor,
+        report: &mut Report,
     ) -> Result<Option<GateResult>> {
         let repo = &self.session.repo;
         let records = records::find(repo, descriptor)?;
@@ -35,6 +36,15 @@ impl Run<'_> {
             .iter()
             .filter(|f| f.counts && (f.record.fresh || !job.fresh));
         let Some(newest) = usable.max_by_key(|f| f.record.at) else {
+            if records
+                .iter()
+                .any(|f| !f.counts && f.record.verdict == Verdict::Pass)
+            {
+                report.remarks.push(format!(
+                    "a record that was made elsewhere claims that {} passes; only what ran in this clone counts",
+                    job.gate.id
+                ));
+            }
             return Ok(None);
         };
         let record = &newest.record;

@@ -1,6 +1,6 @@
 //! What the results of a gate's runs mean, one file per kind.
 //!
-//! To add a kind: write its file with a function that judges, and name it in [`KINDS`].
+//! To add a kind: write its file with a function that judges, and name it in `KINDS`.
 
 use crate::model::status::Verdict;
 
