@@ -20,7 +20,7 @@ macro_rules! word_enum {
                 match self { $(Self::$variant => $word),+ }
             }
 
-            /// Every value, in the order of the words.
+            /// Every value.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// Every word.

@@ -7,6 +7,7 @@ pub mod budget;
 pub mod causes;
 pub mod closing;
 pub mod demo;
+pub mod documents;
 pub mod duration;
 pub mod facts;
 pub mod identity;
@@ -17,6 +18,7 @@ pub mod locate;
 pub mod repro;
 pub mod running;
 pub mod trust;
+pub mod validate;
 
 use std::cell::OnceCell;
 use std::path::PathBuf;

@@ -10,18 +10,24 @@ pub mod difference;
 pub mod edit;
 pub mod evidence;
 pub mod export;
+pub mod hook;
 pub mod import;
+pub mod init;
 pub mod link;
 pub mod list;
 pub mod man;
 pub mod next;
 pub mod open;
+pub mod postmortem;
+pub mod pr;
 pub mod reopen;
 pub mod repro;
 pub mod show;
 pub mod status;
+pub mod trust;
 pub mod try_command;
 pub mod use_incident;
+pub mod validate;
 
 use crate::model::Result;
 
@@ -86,6 +92,19 @@ commands! {
     import => Import,
     /// Print an incident as a Markdown debug log, or its ledger as JSON lines
     export => Export,
+    /// Draft the post-mortem from what was recorded
+    postmortem => Postmortem,
+    /// Print the text of a draft pull request
+    pr => Pr,
+    /// Run the gates that a commit must pass
+    validate => Validate,
+    /// Show and approve the commands that this repository's configuration can run
+    trust => Trust,
+    /// Install hooks, fetch settings and note display; --uninstall takes them out
+    init => Init,
+    /// Called by git's hooks
+    #[command(hide = true)]
+    hook => Hook,
     /// A whole incident in a scratch repository: no GPU, network, compiler or configuration
     demo => Demo,
     /// Print shell completions
