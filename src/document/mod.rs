@@ -1,3 +1,4 @@
 //! Documents: reading and writing Markdown that belongs to people.
 
 pub mod debuglog;
+pub mod postmortem;

@@ -1,10 +1,13 @@
 //! The words everything else is written in: errors, ids, times, outcomes, and the state of an incident.
 
 pub mod canonical;
+pub mod change;
 pub mod command_line;
+pub mod describe;
 pub mod error;
 pub mod id;
 pub mod incident;
+pub mod markdown;
 pub mod outcome;
 pub mod rate;
 pub mod register;

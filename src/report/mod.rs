@@ -1,5 +1,8 @@
-//! Views and texts made from an incident: JSON for programs, the text of a pull request for people.
+//! What a record proves, and views and texts made from it: JSON for programs, Markdown for people.
 
 pub mod blocked;
+pub mod codeowners;
+pub mod pull_request;
 pub mod standing;
 pub mod views;
+pub mod workflows;

@@ -82,7 +82,7 @@ pub fn standing(incident: &Incident, fixes: &[FixCommit]) -> Standing {
     let fix = newest_fix(incident, fixes);
     let trees = known_trees(incident, fixes);
     let state = |run: &ReproRun| state_of(run, &trees);
-    let fixed: BTreeSet<State> = incident
+    let validated: BTreeSet<State> = incident
         .links_as(Role::Fix)
         .flat_map(|link| {
             let tree = trees.get(&link.commit).or(link.tree.as_ref());
@@ -98,7 +98,7 @@ pub fn standing(incident: &Incident, fixes: &[FixCommit]) -> Standing {
         .repro
         .runs
         .iter()
-        .partition(|run| fixed.contains(&state(run)));
+        .partition(|run| validated.contains(&state(run)));
     let seen_on: BTreeSet<State> = others
         .iter()
         .filter(|r| r.failures > 0)

@@ -65,6 +65,10 @@ commands! {
     import => Import,
     /// Print an incident as a Markdown debug log, or its ledger as JSON lines
     export => Export,
+    /// Draft the post-mortem from what was recorded
+    postmortem => Postmortem,
+    /// Print the text of a draft pull request
+    pr => Pr,
     /// A whole incident in a scratch repository: no GPU, network, compiler or configuration
     demo => Demo,
     /// Print shell completions

@@ -1,0 +1,371 @@
+//! The seed's shape, what may be ticked, the limits, and hostile text in every field.
+
+use proptest::prelude::*;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use serde_json::json;
+
+use super::*;
+use crate::event::testing::{fold, id};
+use crate::event::{
+    AttemptEnded, AttemptNoted, AttemptStarted, CauseConfirmed, CauseProposed, CommitLinked, GateRecorded,
+    IncidentOpened, PostmortemDrafted, ReproRan, ReproSet,
+};
+use crate::model::Oid;
+use crate::model::outcome::{Bug, Hypothesis, Outcome};
+use crate::model::status::{Role, Verdict};
+use crate::report::standing::{FixCommit, standing};
+
+fn oid(digit: char) -> Oid {
+    Oid::parse(&digit.to_string().repeat(40)).unwrap()
+}
+
+type Text<'a> = &'a dyn Fn(&str) -> String;
+
+fn ran(runs: u32, failures: u32, tree: char, cpu: &str) -> ReproRan {
+    ReproRan {
+        repro: id(1),
+        runs,
+        failures,
+        tree: Some(oid(tree)),
+        environment: json!({ "cpu": cpu }),
+        ..ReproRan::default()
+    }
+}
+
+fn gate(name: String, verdict: Verdict, tree: char) -> GateRecorded {
+    GateRecorded {
+        gate: name,
+        verdict,
+        tree: Some(oid(tree)),
+        device: String::new(),
+        descriptor: None,
+    }
+}
+
+fn incident(text: Text<'_>) -> Incident {
+    let note = |words: &[&str], said: &str| AttemptNoted {
+        attempt: None,
+        text: text(said),
+        about: words.iter().map(|w| (*w).to_owned()).collect(),
+        ..AttemptNoted::default()
+    };
+    let mut incident = fold(vec![
+        IncidentOpened {
+            title: text("softmax returns NaN for large inputs"),
+            ticket: text("GPU-123"),
+            symptom: text("Every row with an input above 709 is NaN."),
+            ..IncidentOpened::default()
+        }
+        .into(),
+        ReproSet {
+            command: vec!["python3".into(), text("check.py")],
+            ..ReproSet::default()
+        }
+        .into(),
+        ran(5, 5, 'c', &text("Zen 5")).into(),
+        AttemptStarted {
+            hypothesis: text("the division is wrong"),
+            ..AttemptStarted::default()
+        }
+        .into(),
+        AttemptEnded {
+            attempt: id(3),
+            outcome: Outcome {
+                hypothesis: Hypothesis::Refuted,
+                bug: Bug::Remains,
+            },
+            action: text("clamped"),
+            result: text("still NaN"),
+            conclusion: text("NaN stands there before the division"),
+            rules_out: vec![],
+        }
+        .into(),
+        CauseProposed {
+            text: text("`exp` overflows to `inf`"),
+            mechanism: text("`inf / inf` is NaN"),
+        }
+        .into(),
+        CauseConfirmed {
+            cause: id(5),
+            accounts: vec![],
+            disproof: None,
+            mechanism: String::new(),
+        }
+        .into(),
+        CommitLinked {
+            commit: oid('1'),
+            role: Role::Fix,
+            attempt: Some(id(3)),
+            patch_id: String::new(),
+            tree: Some(oid('a')),
+            subject: String::new(),
+            pr: String::new(),
+        }
+        .into(),
+        ran(4, 0, 'a', &text("Zen 5")).into(),
+        gate(text("correctness"), Verdict::Pass, 'a').into(),
+        gate(text("gpu"), Verdict::NotRun, 'a').into(),
+        gate(text("older"), Verdict::Pass, 'c').into(),
+        note(&["performance", "before"], "12.1 ms a call").into(),
+        note(&["performance", "after"], "12.3 ms a call").into(),
+        PostmortemDrafted {
+            path: text("docs/postmortems/GPU-123.md"),
+            sha256: String::new(),
+        }
+        .into(),
+    ]);
+    incident.id = Some(oid('f'));
+    incident
+}
+
+fn write(incident: &Incident, text: Text<'_>) -> PullRequestText {
+    let fixes = [FixCommit {
+        commit: oid('1'),
+        tree: oid('a'),
+    }];
+    super::text(&PullRequestInput {
+        incident,
+        standing: &standing(incident, &fixes),
+        fixes: &[CommitFacts {
+            commit: oid('1'),
+            subject: text("Shift softmax inputs by their maximum"),
+            date: String::new(),
+            author: String::new(),
+            pr: String::new(),
+            paths: vec![],
+        }],
+        changed: &[ChangedFile {
+            path: text("softmax.py"),
+            added: Some(3),
+            deleted: Some(1),
+        }],
+        workflows: &[Workflow {
+            name: text("GPU tests"),
+            file: text(".github/workflows/gpu.yml"),
+            required: false,
+            reason: text("runs on all pull requests"),
+        }],
+        developers: &[Developer {
+            name: text("@org/kernels"),
+            reason: text("owns softmax.py"),
+        }],
+        co_authors: &[format!("{} <bea@example.org>", text("Bea"))],
+    })
+}
+
+const PLAIN: Text<'_> = &|t| t.to_owned();
+
+/// Headings of level 2, everything that only the author may write, ticked boxes.
+fn outline(markdown: &str) -> (Vec<String>, Vec<String>, usize) {
+    let (mut headings, mut odd, mut ticks) = (Vec::new(), Vec::new(), 0);
+    let mut open = None;
+    let options = Options::ENABLE_TABLES | Options::ENABLE_GFM | Options::ENABLE_TASKLISTS;
+    for event in Parser::new_ext(markdown, options) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => open = Some(String::new()),
+            Event::End(TagEnd::Heading(_)) => headings.extend(open.take()),
+            Event::Text(text) | Event::Code(text) => {
+                if let Some(heading) = &mut open {
+                    heading.push_str(&text);
+                }
+            }
+            Event::TaskListMarker(ticked) => ticks += usize::from(ticked),
+            Event::Html(html) | Event::InlineHtml(html) => odd.push(html.trim().to_owned()),
+            // `<address>` in the trailers is one, and that is right.
+            Event::Start(Tag::Link { dest_url, .. }) if &*dest_url != "bea@example.org" => {
+                odd.push(dest_url.into_string());
+            }
+            Event::Start(Tag::Image { dest_url, .. }) => odd.push(dest_url.into_string()),
+            _ => {}
+        }
+    }
+    (headings, odd, ticks)
+}
+
+#[test]
+fn the_softmax_text_reads_as_it_should() {
+    let got = write(&incident(PLAIN), PLAIN);
+    assert_eq!(got.title, "Shift softmax inputs by their maximum");
+    assert_eq!(got.body, include_str!("golden.md"), "{}", got.body);
+}
+
+#[test]
+fn only_what_passed_on_the_fix_is_ticked() {
+    let mut incident = incident(PLAIN);
+    assert_eq!(
+        outline(&write(&incident, PLAIN).body).2,
+        2,
+        "the repro and one gate"
+    );
+    incident.repro.runs[1].failures = 1;
+    let body = write(&incident, PLAIN).body;
+    assert_eq!(outline(&body).2, 1);
+    assert!(
+        body.contains("Not shown yet:\n\n- the bug was seen in 1 of 4 runs on the fix"),
+        "{body}"
+    );
+}
+
+#[test]
+fn without_figures_there_is_no_section_on_performance() {
+    let mut incident = incident(PLAIN);
+    incident.notes.clear();
+    let body = write(&incident, PLAIN).body;
+    assert!(!body.contains("Performance") && body.contains("## Testing"));
+}
+
+#[test]
+fn an_empty_incident_is_written() {
+    let incident = Incident::default();
+    let empty = Standing::default();
+    let got = text(&PullRequestInput {
+        incident: &incident,
+        standing: &empty,
+        fixes: &[],
+        changed: &[],
+        workflows: &[],
+        developers: &[],
+        co_authors: &[],
+    });
+    assert_eq!(got.title, "(untitled)");
+    assert!(got.body.contains("Not confirmed") && got.body.contains("No commit is linked"));
+}
+
+#[test]
+fn long_titles_are_cut_between_words() {
+    let long: Text<'_> =
+        &|_| "Make the quick brown fox jump over the lazy dog again and again and again".to_owned();
+    let title = write(&incident(long), long).title;
+    assert_eq!(
+        title,
+        "Make the quick brown fox jump over the lazy dog again and again and…"
+    );
+    let solid: Text<'_> = &|_| "é".repeat(100);
+    assert_eq!(write(&incident(solid), solid).title.chars().count(), 72);
+}
+
+#[test]
+fn the_body_stays_below_the_limit() {
+    let long: Text<'_> = &|t| format!("{t} ` < @ada fixes #1 ").repeat(400);
+    let mut incident = incident(long);
+    for _ in 0..7 {
+        let twice = incident.attempts.clone();
+        incident.attempts.extend(twice);
+        let twice = incident.gates.clone();
+        incident.gates.extend(twice);
+        let twice = incident.notes.clone();
+        incident.notes.extend(twice);
+    }
+    for (i, gate) in incident.gates.iter_mut().enumerate() {
+        gate.gate = format!("{i} {}", gate.gate);
+    }
+    let got = write(&incident, long);
+    assert!(got.body.len() <= LONGEST_BODY, "{}", got.body.len());
+    assert!(got.body.contains("- …and ") && got.body.contains("\n\nIncident: ffffffffffff\n"));
+}
+
+#[test]
+fn git_reads_the_trailers() {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+    let body = write(&incident(PLAIN), PLAIN).body;
+    let mut git = Command::new("git")
+        .args(["interpret-trailers", "--parse"])
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    git.stdin
+        .take()
+        .unwrap()
+        .write_all(format!("Title\n\n{body}").as_bytes())
+        .unwrap();
+    let out = String::from_utf8(git.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(
+        out,
+        "Incident: ffffffffffff\nCo-authored-by: Bea <bea@example.org>\n"
+    );
+}
+
+#[test]
+fn what_names_nobody_is_no_co_author() {
+    for odd in [
+        "Bea",
+        "<a@b>",
+        "Bea <>",
+        "Bea <a b@c>",
+        "x\nIncident: 0 <a@b> <c@d>",
+        "Bea <a@b> x",
+    ] {
+        assert_eq!(co_author(odd), None, "{odd}");
+    }
+    let bot = "dependabot[bot] <49699333+dependabot[bot]@users.noreply.example.com>";
+    assert_eq!(co_author(bot), Some(format!("Co-authored-by: {bot}")));
+}
+
+fn hostile() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        proptest::sample::select(vec![
+            "\n",
+            "\n\n",
+            "# ",
+            "## Testing\n",
+            "---\n",
+            "===\n",
+            "- [x] ",
+            "> ",
+            "`",
+            "```\n",
+            "~~~\n",
+            "<!-- ",
+            "-->",
+            "</details>",
+            "<details>\n",
+            "[a](javascript:x)",
+            "![i](u)",
+            "[x]: /u\n",
+            "|---|\n",
+            "\\",
+            "    ",
+            "@ada",
+            "fixes #12",
+            "word",
+            "é",
+            "**",
+            "Signed-off-by: x <y@z>\n",
+        ])
+        .prop_map(str::to_owned),
+        "\\PC{0,6}",
+    ];
+    proptest::collection::vec(piece, 0..8).prop_map(|p| p.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn no_field_breaks_out(texts in proptest::collection::vec(hostile(), 1..8)) {
+        let count = std::cell::Cell::new(0);
+        let pick = |_: &str| {
+            count.set(count.get() + 1);
+            texts[count.get() % texts.len()].clone()
+        };
+        let got = write(&incident(&pick), &pick);
+        prop_assert!(!got.title.contains('\n') && got.title.chars().count() <= 72);
+        let (headings, odd, ticks) = outline(&got.body);
+        let known = [
+            "Summary", "Root Cause", "Changes", "Performance Impact", "Testing", "Attempts Ruled Out",
+            "Recommended CI Workflows", "Relevant Developers",
+        ];
+        let mut expected = known.to_vec();
+        expected.retain(|h| headings.iter().any(|g| g == h));
+        prop_assert_eq!(&headings, &expected, "{}", got.body);
+        prop_assert!(headings.len() >= 6);
+        prop_assert_eq!(odd.join(" "), "<details> <summary>1 attempt</summary> </details>", "{}", got.body);
+        prop_assert!(ticks <= 2, "{}", got.body);
+        let tail = got.body.trim_end().rsplit("\n\n").next().unwrap();
+        prop_assert!(tail.lines().all(|l| l.starts_with("Incident: ") || l.starts_with("Co-authored-by: ")), "{}", tail);
+    }
+}
