@@ -9,7 +9,11 @@ use common::{Beside, EVIDENCE, LEDGER, Ran, Repo, notes_in};
 #[track_caller]
 fn shown_after_mending(repo: &Repo, id: &str) -> (serde_json::Value, Ran) {
     let ran = repo.incident(&["--json", "show", id]).expect(0);
-    assert!(ran.stderr.contains(&format!("mended {LEDGER}:")), "said only: {}", ran.stderr);
+    assert!(
+        ran.stderr.contains(&format!("mended {LEDGER}:")),
+        "said only: {}",
+        ran.stderr
+    );
     let again = repo.incident(&["--json", "show", id]).expect(0);
     assert!(!again.stderr.contains("mended"), "mended twice: {}", again.stderr);
     assert_eq!(again.json(), ran.json());
@@ -45,18 +49,36 @@ fn a_forced_fetch_over_the_refs_loses_nothing() {
     let (repo, id) = ahead_of_its_remote();
     let before = repo.git(&["rev-parse", LEDGER]);
     repo.git(&["fetch", "-q", "origin", "+refs/notes/*:refs/notes/*"]);
-    assert_ne!(repo.git(&["rev-parse", LEDGER]), before, "the accident did not happen");
+    assert_ne!(
+        repo.git(&["rev-parse", LEDGER]),
+        before,
+        "the accident did not happen"
+    );
     let (view, ran) = shown_after_mending(&repo, &id);
-    assert!(ran.stderr.contains(&format!("mended {EVIDENCE}:")), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains(&format!("mended {EVIDENCE}:")),
+        "{}",
+        ran.stderr
+    );
     holds_both(&repo, &view);
 }
 
 #[test]
 fn a_pruning_fetch_from_a_remote_without_notes_loses_nothing() {
     let (repo, id) = ahead_of_its_remote();
-    repo.git(&["push", "-q", "origin", &format!(":{LEDGER}"), &format!(":{EVIDENCE}")]);
+    repo.git(&[
+        "push",
+        "-q",
+        "origin",
+        &format!(":{LEDGER}"),
+        &format!(":{EVIDENCE}"),
+    ]);
     repo.git(&["fetch", "-q", "--prune", "origin", "+refs/notes/*:refs/notes/*"]);
-    assert_eq!(repo.try_git(&["rev-parse", "--verify", "-q", LEDGER]).status, 1, "the accident did not happen");
+    assert_eq!(
+        repo.try_git(&["rev-parse", "--verify", "-q", LEDGER]).status,
+        1,
+        "the accident did not happen"
+    );
     let (view, ran) = shown_after_mending(&repo, &id);
     assert!(ran.stderr.contains("was deleted"), "{}", ran.stderr);
     holds_both(&repo, &view);
@@ -74,10 +96,15 @@ fn a_mirror_push_into_a_bare_repository_loses_nothing() {
     let (repo, id) = ahead_of_its_remote();
     // The bare repository is itself one in which somebody works: it has acknowledged events of its own.
     let bare = repo.at(repo.root().join("origin.git"));
-    bare.incident(&["attempt", "note", "-m", "written in the bare one", "-i", &id]).expect(0);
+    bare.incident(&["attempt", "note", "-m", "written in the bare one", "-i", &id])
+        .expect(0);
     mirror_into(&repo, &bare.path().display().to_string());
     let ran = bare.incident(&["--json", "show", &id]).expect(0);
-    assert!(ran.stderr.contains(&format!("mended {LEDGER}:")), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains(&format!("mended {LEDGER}:")),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(notes_in(&ran.json()), ["pushed", "written in the bare one"]);
 }
 
@@ -86,7 +113,38 @@ fn a_mirror_push_into_a_repository_with_a_working_tree_loses_nothing() {
     let (repo, id) = ahead_of_its_remote();
     repo.git(&["config", "receive.denyCurrentBranch", "ignore"]);
     mirror_into(&repo, &repo.path().display().to_string());
-    assert_eq!(repo.try_git(&["rev-parse", "--verify", "-q", LEDGER]).status, 1, "the accident did not happen");
+    assert_eq!(
+        repo.try_git(&["rev-parse", "--verify", "-q", LEDGER]).status,
+        1,
+        "the accident did not happen"
+    );
+    let (view, _) = shown_after_mending(&repo, &id);
+    holds_both(&repo, &view);
+}
+
+/// Somebody who works with the same notes mirrors their clone, kept refs and all, over ours.
+#[test]
+fn a_mirror_push_of_another_working_clone_loses_nothing() {
+    let (repo, id) = ahead_of_its_remote();
+    let clone = repo.clone_of_remote("clone");
+    clone.merge_notes();
+    clone
+        .incident(&["attempt", "note", "written there", "-i", &id])
+        .expect(0);
+    repo.git(&["config", "receive.denyCurrentBranch", "ignore"]);
+    clone.git(&["push", "-q", "--mirror", &repo.path().display().to_string()]);
+    let (view, _) = shown_after_mending(&repo, &id);
+    assert_eq!(notes_in(&view), ["kept here only", "pushed", "written there"]);
+    repo.incident(&["evidence", "verify"])
+        .expect(0)
+        .says("1 files intact");
+}
+
+#[test]
+fn a_mirror_fetch_over_every_ref_loses_nothing() {
+    let (repo, id) = ahead_of_its_remote();
+    repo.git(&["checkout", "-q", "--detach"]);
+    repo.git(&["fetch", "-q", "--prune", "origin", "+refs/*:refs/*"]);
     let (view, _) = shown_after_mending(&repo, &id);
     holds_both(&repo, &view);
 }
@@ -95,14 +153,19 @@ fn a_mirror_push_into_a_repository_with_a_working_tree_loses_nothing() {
 fn deleting_either_ref_loses_nothing() {
     let (repo, id) = ahead_of_its_remote();
     repo.git(&["update-ref", "-d", EVIDENCE]);
-    repo.incident(&["show", &id]).expect(0).says(&format!("mended {EVIDENCE}: it was deleted"));
+    repo.incident(&["show", &id])
+        .expect(0)
+        .says(&format!("mended {EVIDENCE}: it was deleted"));
     repo.git(&["update-ref", "-d", LEDGER]);
     let (view, _) = shown_after_mending(&repo, &id);
     holds_both(&repo, &view);
     // A deleted kept ref is no loss either: it follows what stands in the notes ref.
     repo.git(&["update-ref", "-d", "refs/incident/kept/ledger"]);
     assert_eq!(repo.incident_json(&["show", &id]), view);
-    assert_eq!(repo.git(&["rev-parse", "refs/incident/kept/ledger"]), repo.git(&["rev-parse", LEDGER]));
+    assert_eq!(
+        repo.git(&["rev-parse", "refs/incident/kept/ledger"]),
+        repo.git(&["rev-parse", LEDGER])
+    );
 }
 
 #[test]
@@ -114,7 +177,11 @@ fn pruning_notes_here_removes_none() {
         repo.git(&["notes", "--ref=incidents", "prune"]);
         repo.git(&["notes", "--ref=incidents-evidence", "prune"]);
     }
-    assert_eq!(repo.git(&["rev-parse", LEDGER]), before, "an anchor was not reachable");
+    assert_eq!(
+        repo.git(&["rev-parse", LEDGER]),
+        before,
+        "an anchor was not reachable"
+    );
     let view = repo.incident_json(&["show", &id]);
     holds_both(&repo, &view);
 }
@@ -129,11 +196,19 @@ fn a_prune_in_a_clone_without_the_objects_comes_back_as_a_merge_and_loses_nothin
     // Only the newest ledgers were fetched, so no anchor is there: git takes every note for one of a lost object.
     clone.git(&["fetch", "-q", "--depth=1", &url, &format!("{LEDGER}:{LEDGER}")]);
     clone.git(&["notes", "--ref=incidents", "prune"]);
-    assert_eq!(clone.git(&["notes", "--ref=incidents", "list"]), "", "the accident did not happen");
+    assert_eq!(
+        clone.git(&["notes", "--ref=incidents", "list"]),
+        "",
+        "the accident did not happen"
+    );
     clone.git(&["push", "-q", "origin", LEDGER]);
     repo.here().fetch_notes();
     repo.here().merge_notes();
-    assert_eq!(repo.git(&["notes", "--ref=incidents", "list"]), "", "the merge did not take the deletion over");
+    assert_eq!(
+        repo.git(&["notes", "--ref=incidents", "list"]),
+        "",
+        "the merge did not take the deletion over"
+    );
     let (view, _) = shown_after_mending(&repo, &id);
     holds_both(&repo, &view);
 }
@@ -143,7 +218,11 @@ fn a_removed_note_comes_back() {
     let (repo, id) = ahead_of_its_remote();
     repo.git(&["notes", "--ref=incidents", "remove", &id]);
     let (view, ran) = shown_after_mending(&repo, &id);
-    assert!(ran.stderr.contains("had lost 1 of this clone's notes"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("had lost 1 of this clone's notes"),
+        "{}",
+        ran.stderr
+    );
     holds_both(&repo, &view);
 }
 
@@ -160,15 +239,22 @@ fn a_note_cut_short_by_hand_gets_its_lines_back() {
 fn a_writing_command_mends_as_well_and_says_so() {
     let (repo, id) = ahead_of_its_remote();
     repo.git(&["update-ref", "-d", LEDGER]);
-    repo.incident(&["attempt", "note", "after"]).expect(0).says(&format!("mended {LEDGER}:"));
-    assert_eq!(notes_in(&repo.incident_json(&["show", &id])), ["after", "kept here only", "pushed"]);
+    repo.incident(&["attempt", "note", "after"])
+        .expect(0)
+        .says(&format!("mended {LEDGER}:"));
+    assert_eq!(
+        notes_in(&repo.incident_json(&["show", &id])),
+        ["after", "kept here only", "pushed"]
+    );
 }
 
 #[test]
 fn a_new_incident_after_an_accident_stands_beside_the_old_ones() {
     let (repo, id) = ahead_of_its_remote();
     repo.git(&["update-ref", "-d", LEDGER]);
-    repo.incident(&["open", "another"]).expect(0).says(&format!("mended {LEDGER}:"));
+    repo.incident(&["open", "another"])
+        .expect(0)
+        .says(&format!("mended {LEDGER}:"));
     let listed = repo.incident_json(&["list"]);
     assert_eq!(listed["incidents"].as_array().expect("rows").len(), 2);
     repo.incident(&["use", &id]).expect(0);
@@ -182,15 +268,36 @@ fn diverged_clones_united_by_plain_git_show_the_same_on_both_sides() {
     repo.push_notes();
     let clone = repo.clone_of_remote("clone");
     clone.merge_notes();
-    repo.incident(&["attempt", "start", "-H", "here: the scale is applied twice"]).expect(0);
+    repo.incident(&["attempt", "start", "-H", "here: the scale is applied twice"])
+        .expect(0);
     repo.incident(&["edit", "--title", "said here"]).expect(0);
     repo.note("written here");
     let there = ["-i", id.as_str()];
-    clone.incident(&[&["attempt", "start", "-H", "there: the mask is stale"], &there[..]].concat()).expect(0);
-    clone.incident(&[&["next", "add", "look at the mask"], &there[..]].concat()).expect(0);
+    clone
+        .incident(
+            &[
+                &["attempt", "start", "-H", "there: the mask is stale"],
+                &there[..],
+            ]
+            .concat(),
+        )
+        .expect(0);
+    clone
+        .incident(&[&["next", "add", "look at the mask"], &there[..]].concat())
+        .expect(0);
     clone.incident(&["edit", &id, "--title", "said there"]).expect(0);
-    clone.incident(&[&["attempt", "end", "-n", "1", "--failed", "-m", "the mask is fresh"], &there[..]].concat()).expect(0);
-    clone.incident(&["close", &id, "--wont-fix", "-m", "too old"]).expect(0);
+    clone
+        .incident(
+            &[
+                &["attempt", "end", "-n", "1", "--failed", "-m", "the mask is fresh"],
+                &there[..],
+            ]
+            .concat(),
+        )
+        .expect(0);
+    clone
+        .incident(&["close", &id, "--wont-fix", "-m", "too old"])
+        .expect(0);
 
     repo.push_notes();
     clone.fetch_notes();
@@ -199,15 +306,26 @@ fn diverged_clones_united_by_plain_git_show_the_same_on_both_sides() {
     repo.here().fetch_notes();
     repo.here().merge_notes();
 
-    let ours = repo.incident(&["--json", "show", &id]).expect(0).never_says("mended").json();
-    let theirs = clone.incident(&["--json", "show", &id]).expect(0).never_says("mended").json();
+    let ours = repo
+        .incident(&["--json", "show", &id])
+        .expect(0)
+        .never_says("mended")
+        .json();
+    let theirs = clone
+        .incident(&["--json", "show", &id])
+        .expect(0)
+        .never_says("mended")
+        .json();
     assert_eq!(ours, theirs);
     assert_eq!(ours["attempts"].as_array().expect("attempts").len(), 2);
     assert_eq!(notes_in(&ours), ["kept here only", "pushed", "written here"]);
     assert_eq!(ours["next"][0]["text"], "look at the mask");
     assert_eq!(ours["status"], "wont-fix");
     let conflicts = ours["conflicts"].as_array().expect("conflicts");
-    assert_eq!(conflicts[0]["field"], "title", "both titles are told: {conflicts:?}");
+    assert_eq!(
+        conflicts[0]["field"], "title",
+        "both titles are told: {conflicts:?}"
+    );
 }
 
 #[test]
@@ -216,7 +334,10 @@ fn a_clone_that_fetched_and_merged_shows_the_incident() {
     repo.push_notes();
     let clone = repo.clone_of_remote("clone");
     clone.merge_notes();
-    assert_eq!(clone.incident_json(&["show", &id]), repo.incident_json(&["show", &id]));
+    assert_eq!(
+        clone.incident_json(&["show", &id]),
+        repo.incident_json(&["show", &id])
+    );
     let verified = clone.incident(&["evidence", "verify", "-i", &id]).expect(0);
     assert!(verified.stdout.contains("1 files intact"), "{}", verified.stdout);
     clone.git(&["fsck", "--strict", "--no-progress"]);
@@ -230,9 +351,18 @@ fn a_shallow_clone_prunes_without_loss() {
     let clone: Beside<'_> = repo.at(repo.root().join("shallow"));
     let url = format!("file://{}", repo.root().join("origin.git").display());
     repo.git(&["clone", "-q", "--depth=1", &url, "../shallow"]);
-    clone.git(&["fetch", "-q", "--depth=1", "origin", "+refs/notes/incidents*:refs/notes/incidents*"]);
+    clone.git(&[
+        "fetch",
+        "-q",
+        "--depth=1",
+        "origin",
+        "+refs/notes/incidents*:refs/notes/incidents*",
+    ]);
     clone.git(&["notes", "--ref=incidents", "prune"]);
-    assert_eq!(clone.incident_json(&["show", &id]), repo.incident_json(&["show", &id]));
+    assert_eq!(
+        clone.incident_json(&["show", &id]),
+        repo.incident_json(&["show", &id])
+    );
 }
 
 #[test]
@@ -250,8 +380,17 @@ fn git_notes_reads_what_the_program_wrote() {
     let (repo, id) = ahead_of_its_remote();
     assert!(repo.git(&["notes", "--ref=incidents", "list"]).ends_with(&id));
     let ledger = repo.git(&["notes", "--ref=incidents", "show", &id]);
-    assert_eq!(ledger.lines().next(), Some(repo.git(&["cat-file", "blob", &id]).as_str()), "the anchor comes first");
-    assert_eq!(repo.incident(&["export", &id, "--format", "ledger"]).expect(0).line(), ledger);
+    assert_eq!(
+        ledger.lines().next(),
+        Some(repo.git(&["cat-file", "blob", &id]).as_str()),
+        "the anchor comes first"
+    );
+    assert_eq!(
+        repo.incident(&["export", &id, "--format", "ledger"])
+            .expect(0)
+            .line(),
+        ledger
+    );
     for line in repo.git(&["notes", "--ref=incidents-evidence", "list"]).lines() {
         let (blob, key) = line.split_once(' ').expect("blob and key");
         assert_eq!(blob, key, "evidence stands under its own name");
@@ -264,10 +403,21 @@ fn lines_on_commits_show_in_git_log() {
     let commit = repo.commit("fix the scale");
     repo.incident(&["link", &commit, "--as", "fix"]).expect(0);
     let listed = repo.git(&["notes", "--ref=incident-lines", "list"]);
-    assert!(listed.ends_with(&commit) && listed.lines().count() == 1, "{listed}");
+    assert!(
+        listed.ends_with(&commit) && listed.lines().count() == 1,
+        "{listed}"
+    );
     let log = repo.git(&["log", "-1", "--notes=incident-lines", "--format=%H%n%N"]);
-    assert!(log.contains(&format!("incident {} row 17 is NaN: fix", &id[..12])), "{log}");
-    assert_eq!(log.lines().nth(1), repo.git(&["notes", "--ref=incident-lines", "show", &commit]).lines().next());
+    assert!(
+        log.contains(&format!("incident {} row 17 is NaN: fix", &id[..12])),
+        "{log}"
+    );
+    assert_eq!(
+        log.lines().nth(1),
+        repo.git(&["notes", "--ref=incident-lines", "show", &commit])
+            .lines()
+            .next()
+    );
     // The lines are a projection: without them nothing is lost, and unlinking takes them away.
     repo.incident(&["link", &commit, "--remove"]).expect(0);
     assert_eq!(repo.git(&["notes", "--ref=incident-lines", "list"]), "");
