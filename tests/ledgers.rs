@@ -10,17 +10,30 @@ use common::{LEDGER, Repo, notes_in};
 /// Puts bytes into an incident's note, as a hand or another program would.
 fn set_note(repo: &Repo, id: &str, bytes: &[u8]) {
     let mut hash = repo.command("git");
-    hash.args(["hash-object", "-w", "--stdin"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    hash.args(["hash-object", "-w", "--stdin"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     let mut hash = hash.spawn().expect("git hash-object");
-    hash.stdin.take().expect("its stdin").write_all(bytes).expect("the bytes");
-    let blob = common::finish(hash.wait_with_output()).expect(0).line().to_owned();
+    hash.stdin
+        .take()
+        .expect("its stdin")
+        .write_all(bytes)
+        .expect("the bytes");
+    let blob = common::finish(hash.wait_with_output())
+        .expect(0)
+        .line()
+        .to_owned();
     repo.git(&["notes", "--ref=incidents", "add", "-f", "-C", &blob, id]);
     assert_eq!(note(repo, id), bytes, "git keeps a note's bytes");
 }
 
 fn note(repo: &Repo, id: &str) -> Vec<u8> {
     let blob = repo.git(&["notes", "--ref=incidents", "list", id]);
-    repo.command("git").args(["cat-file", "blob", &blob]).output().expect("git cat-file").stdout
+    repo.command("git")
+        .args(["cat-file", "blob", &blob])
+        .output()
+        .expect("git cat-file")
+        .stdout
 }
 
 /// A line of a type that nobody knows, sealed as `docs/STORAGE.md` says, by the reader that stands in the tests.
@@ -50,8 +63,18 @@ fn what_is_not_understood_survives_a_write_byte_for_byte_and_is_named() {
     set_note(&repo, &id, &bytes);
     let view = repo.incident_json(&["show", &id]);
     assert_eq!(notes_in(&view), ["before"], "everything else is shown");
-    assert_eq!(view["damaged"].as_array().expect("damaged lines").len(), 2, "{}", view["damaged"]);
-    assert_eq!(view["unknown"].as_array().expect("unknown lines").len(), 2, "{}", view["unknown"]);
+    assert_eq!(
+        view["damaged"].as_array().expect("damaged lines").len(),
+        2,
+        "{}",
+        view["damaged"]
+    );
+    assert_eq!(
+        view["unknown"].as_array().expect("unknown lines").len(),
+        2,
+        "{}",
+        view["unknown"]
+    );
 
     repo.note("after");
     let written = note(&repo, &id);
@@ -60,8 +83,15 @@ fn what_is_not_understood_survives_a_write_byte_for_byte_and_is_named() {
     assert_eq!(added.lines().count(), 1, "{added}");
     assert_eq!(notes_in(&repo.incident_json(&["show", &id])), ["after", "before"]);
 
-    let text = repo.incident(&["show", &id]).expect(0).says("damaged line").says("kept, not understood");
-    assert!(!text.stdout.contains('\u{1b}'), "a damaged line reaches the terminal with its escapes");
+    let text = repo
+        .incident(&["show", &id])
+        .expect(0)
+        .says("damaged line")
+        .says("kept, not understood");
+    assert!(
+        !text.stdout.contains('\u{1b}'),
+        "a damaged line reaches the terminal with its escapes"
+    );
     repo.incident(&["list"]).expect(0).says("2 damaged lines");
     repo.incident(&["status", &id]).expect(0).says("damaged line");
 }
@@ -84,7 +114,10 @@ fn a_damaged_event_is_named_with_what_is_wrong_and_the_rest_is_shown() {
     assert_eq!(damaged.len(), 1);
     assert!(!damaged[0].as_str().expect("a text").is_empty());
     let there = notes_in(&view);
-    assert!(there.contains(&"first note".to_owned()) && there.contains(&"third note".to_owned()), "{there:?}");
+    assert!(
+        there.contains(&"first note".to_owned()) && there.contains(&"third note".to_owned()),
+        "{there:?}"
+    );
 }
 
 #[test]
@@ -98,7 +131,9 @@ fn a_damaged_anchor_says_so_and_hides_no_other_incident() {
     let rows = repo.incident_json(&["list"]);
     assert_eq!(rows["incidents"].as_array().expect("rows").len(), 1);
     assert_eq!(rows["incidents"][0]["incident"], sound.as_str());
-    repo.incident(&["show", &broken]).refuses(1).says("no opening event");
+    repo.incident(&["show", &broken])
+        .refuses(1)
+        .says("no opening event");
 }
 
 /// Union of two versions by hand, lines doubled and in any order: the same incident.
@@ -108,7 +143,8 @@ fn the_order_of_lines_and_doubled_lines_mean_nothing() {
     let id = repo.open("shuffled");
     repo.incident(&["attempt", "start", "-H", "why"]).expect(0);
     repo.note("on the attempt");
-    repo.incident(&["attempt", "end", "--failed", "-m", "no"]).expect(0);
+    repo.incident(&["attempt", "end", "--failed", "-m", "no"])
+        .expect(0);
     let before = repo.incident_json(&["show", &id]);
     let text = String::from_utf8(note(&repo, &id)).expect("a ledger");
     let mut lines: Vec<&str> = text.lines().rev().collect();
@@ -133,13 +169,29 @@ fn a_ledger_past_its_limit_continues_in_a_segment_and_reads_whole() {
         let (blob, key) = line.split_once(' ').expect("blob and key");
         let size: usize = repo.git(&["cat-file", "-s", blob]).parse().expect("a size");
         assert!(size < 256 * 1024 + 25_000, "note {key} has {size} bytes");
-        assert_eq!(repo.git(&["cat-file", "-t", key]), "blob", "a segment's anchor is an object");
+        assert_eq!(
+            repo.git(&["cat-file", "-t", key]),
+            "blob",
+            "a segment's anchor is an object"
+        );
     }
     let view = repo.incident_json(&["show", &id]);
     let there = notes_in(&view);
     assert_eq!(there.len(), 30);
-    assert!(there.iter().enumerate().all(|(n, text)| text.starts_with(&format!("{n:02} "))));
-    assert_eq!(repo.incident_json(&["list"])["incidents"].as_array().expect("rows").len(), 1, "a segment is no incident");
+    assert!(
+        there
+            .iter()
+            .enumerate()
+            .all(|(n, text)| text.starts_with(&format!("{n:02} ")))
+    );
+    assert_eq!(
+        repo.incident_json(&["list"])["incidents"]
+            .as_array()
+            .expect("rows")
+            .len(),
+        1,
+        "a segment is no incident"
+    );
     // It travels and is collected like the rest.
     repo.push_notes();
     let clone = repo.clone_of_remote("clone");
@@ -149,7 +201,9 @@ fn a_ledger_past_its_limit_continues_in_a_segment_and_reads_whole() {
     repo.git(&["notes", "--ref=incidents", "prune"]);
     assert_eq!(repo.incident_json(&["show", &id]), view);
     repo.git(&["update-ref", "-d", LEDGER]);
-    repo.incident(&["show", &id]).expect(0).says("mended refs/notes/incidents:");
+    repo.incident(&["show", &id])
+        .expect(0)
+        .says("mended refs/notes/incidents:");
     assert_eq!(repo.incident_json(&["show", &id]), view);
 }
 
@@ -162,13 +216,27 @@ fn notes_that_git_fanned_out_anew_are_read_and_written() {
     repo.note("at our depth");
     repo.git(&["notes", "--ref=incidents", "add", "-m", "anything", "HEAD"]);
     let paths = repo.git(&["ls-tree", "-r", "--name-only", LEDGER]);
-    assert!(paths.lines().all(|p| !p.contains('/')), "git did not fan out anew: {paths}");
+    assert!(
+        paths.lines().all(|p| !p.contains('/')),
+        "git did not fan out anew: {paths}"
+    );
     repo.note("after git");
     let paths = repo.git(&["ls-tree", "-r", "--name-only", LEDGER]);
-    let keys: Vec<String> = paths.lines().map(|p| p.replace('/', "")).filter(|k| *k == id).collect();
+    let keys: Vec<String> = paths
+        .lines()
+        .map(|p| p.replace('/', ""))
+        .filter(|k| *k == id)
+        .collect();
     assert_eq!(keys.len(), 1, "a key at two depths: {paths}");
-    assert_eq!(notes_in(&repo.incident_json(&["show", &id])), ["after git", "at our depth"]);
-    assert_eq!(repo.git(&["notes", "--ref=incidents", "show", "HEAD"]), "anything", "a stranger's note stays");
+    assert_eq!(
+        notes_in(&repo.incident_json(&["show", &id])),
+        ["after git", "at our depth"]
+    );
+    assert_eq!(
+        repo.git(&["notes", "--ref=incidents", "show", "HEAD"]),
+        "anything",
+        "a stranger's note stays"
+    );
 }
 
 #[test]
@@ -179,7 +247,9 @@ fn state_that_may_be_deleted_may_be_deleted() {
     let before = repo.incident_json(&["show", &id]);
     std::fs::remove_dir_all(repo.path().join(".git/incident")).expect("disposable state");
     assert_eq!(repo.incident_json(&["show", &id]), before);
-    repo.incident(&["show"]).refuses(1).says("no incident is active here");
+    repo.incident(&["show"])
+        .refuses(1)
+        .says("no incident is active here");
     repo.incident(&["use", &id[..7]]).expect(0);
     repo.note("more");
 }

@@ -197,7 +197,12 @@ impl Repo {
     #[track_caller]
     pub fn clone_of_remote(&self, name: &str) -> Beside<'_> {
         let clone = self.at(self.root().join(name));
-        self.git(&["clone", "-q", &self.root().join("origin.git").display().to_string(), &clone.directory.display().to_string()]);
+        self.git(&[
+            "clone",
+            "-q",
+            &self.root().join("origin.git").display().to_string(),
+            &clone.directory.display().to_string(),
+        ]);
         clone.fetch_notes();
         clone
     }
@@ -277,7 +282,12 @@ impl Beside<'_> {
     /// Fetches both travelling refs of the remote to a place of their own, as `docs/STORAGE.md` says.
     #[track_caller]
     pub fn fetch_notes(&self) {
-        self.git(&["fetch", "-q", "origin", "+refs/notes/incidents*:refs/notes/remotes/origin/incidents*"]);
+        self.git(&[
+            "fetch",
+            "-q",
+            "origin",
+            "+refs/notes/incidents*:refs/notes/remotes/origin/incidents*",
+        ]);
     }
 
     /// Unites what was fetched with what is here, by plain git, as `docs/STORAGE.md` says.
@@ -285,7 +295,15 @@ impl Beside<'_> {
     pub fn merge_notes(&self) {
         for name in ["incidents-evidence", "incidents"] {
             let theirs = format!("refs/notes/remotes/origin/{name}");
-            self.git(&["notes", &format!("--ref={name}"), "merge", "-q", "-s", "cat_sort_uniq", &theirs]);
+            self.git(&[
+                "notes",
+                &format!("--ref={name}"),
+                "merge",
+                "-q",
+                "-s",
+                "cat_sort_uniq",
+                &theirs,
+            ]);
         }
     }
 
