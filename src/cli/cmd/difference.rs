@@ -83,6 +83,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
             let old = row(&factor).ok_or_else(|| {
                 let known: Vec<&str> = incident.differences.iter().map(|d| d.factor.as_str()).collect();
                 Error::refused(format!("the table has no factor {factor:?}")).because(format!("it has: {}", known.join(", ")))
+                    .hint("see the table: git incident difference")
             })?;
             Some(DifferenceSet {
                 factor: old.factor.clone(),
