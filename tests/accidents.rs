@@ -32,7 +32,7 @@ fn ahead_of_its_remote() -> (Repo, String) {
     repo.push_notes();
     repo.note("kept here only");
     repo.write("after.log", "evidence kept here only\n");
-    repo.incident(&["evidence", "add", "after.log"]).expect(0);
+    repo.typed("evidence add after.log").expect(0);
     (repo, id)
 }
 
@@ -40,7 +40,7 @@ fn ahead_of_its_remote() -> (Repo, String) {
 fn holds_both(repo: &Repo, view: &serde_json::Value) {
     assert_eq!(notes_in(view), ["kept here only", "pushed"]);
     assert_eq!(view["evidence"][0]["name"], "after.log");
-    let verified = repo.incident(&["evidence", "verify"]).expect(0);
+    let verified = repo.typed("evidence verify").expect(0);
     assert!(verified.stdout.contains("1 files intact"), "{}", verified.stdout);
 }
 
@@ -135,9 +135,7 @@ fn a_mirror_push_of_another_working_clone_loses_nothing() {
     clone.git(&["push", "-q", "--mirror", &repo.path().display().to_string()]);
     let (view, _) = shown_after_mending(&repo, &id);
     assert_eq!(notes_in(&view), ["kept here only", "pushed", "written there"]);
-    repo.incident(&["evidence", "verify"])
-        .expect(0)
-        .says("1 files intact");
+    repo.typed("evidence verify").expect(0).says("1 files intact");
 }
 
 #[test]
@@ -239,7 +237,7 @@ fn a_note_cut_short_by_hand_gets_its_lines_back() {
 fn a_writing_command_mends_as_well_and_says_so() {
     let (repo, id) = ahead_of_its_remote();
     repo.git(&["update-ref", "-d", LEDGER]);
-    repo.incident(&["attempt", "note", "after"])
+    repo.typed("attempt note after")
         .expect(0)
         .says(&format!("mended {LEDGER}:"));
     assert_eq!(
@@ -252,10 +250,10 @@ fn a_writing_command_mends_as_well_and_says_so() {
 fn a_new_incident_after_an_accident_stands_beside_the_old_ones() {
     let (repo, id) = ahead_of_its_remote();
     repo.git(&["update-ref", "-d", LEDGER]);
-    repo.incident(&["open", "another"])
+    repo.typed("open another")
         .expect(0)
         .says(&format!("mended {LEDGER}:"));
-    let listed = repo.incident_json(&["list"]);
+    let listed = repo.view("list");
     assert_eq!(listed["incidents"].as_array().expect("rows").len(), 2);
     repo.incident(&["use", &id]).expect(0);
     holds_both(&repo, &repo.incident_json(&["show", &id]));
@@ -268,9 +266,9 @@ fn diverged_clones_united_by_plain_git_show_the_same_on_both_sides() {
     repo.push_notes();
     let clone = repo.clone_of_remote("clone");
     clone.merge_notes();
-    repo.incident(&["attempt", "start", "-H", "here: the scale is applied twice"])
+    repo.typed("attempt start -H 'here: the scale is applied twice'")
         .expect(0);
-    repo.incident(&["edit", "--title", "said here"]).expect(0);
+    repo.typed("edit --title 'said here'").expect(0);
     repo.note("written here");
     let there = ["-i", id.as_str()];
     clone
@@ -373,52 +371,4 @@ fn collecting_garbage_loses_nothing() {
     repo.git(&["gc", "-q", "--prune=now", "--aggressive"]);
     assert_eq!(repo.incident_json(&["show", &id]), before);
     holds_both(&repo, &before);
-}
-
-#[test]
-fn git_notes_reads_what_the_program_wrote() {
-    let (repo, id) = ahead_of_its_remote();
-    assert!(repo.git(&["notes", "--ref=incidents", "list"]).ends_with(&id));
-    let ledger = repo.git(&["notes", "--ref=incidents", "show", &id]);
-    assert_eq!(
-        ledger.lines().next(),
-        Some(repo.git(&["cat-file", "blob", &id]).as_str()),
-        "the anchor comes first"
-    );
-    assert_eq!(
-        repo.incident(&["export", &id, "--format", "ledger"])
-            .expect(0)
-            .line(),
-        ledger
-    );
-    for line in repo.git(&["notes", "--ref=incidents-evidence", "list"]).lines() {
-        let (blob, key) = line.split_once(' ').expect("blob and key");
-        assert_eq!(blob, key, "evidence stands under its own name");
-    }
-}
-
-#[test]
-fn lines_on_commits_show_in_git_log() {
-    let (repo, id) = ahead_of_its_remote();
-    let commit = repo.commit("fix the scale");
-    repo.incident(&["link", &commit, "--as", "fix"]).expect(0);
-    let listed = repo.git(&["notes", "--ref=incident-lines", "list"]);
-    assert!(
-        listed.ends_with(&commit) && listed.lines().count() == 1,
-        "{listed}"
-    );
-    let log = repo.git(&["log", "-1", "--notes=incident-lines", "--format=%H%n%N"]);
-    assert!(
-        log.contains(&format!("incident {} row 17 is NaN: fix", &id[..12])),
-        "{log}"
-    );
-    assert_eq!(
-        log.lines().nth(1),
-        repo.git(&["notes", "--ref=incident-lines", "show", &commit])
-            .lines()
-            .next()
-    );
-    // The lines are a projection: without them nothing is lost, and unlinking takes them away.
-    repo.incident(&["link", &commit, "--remove"]).expect(0);
-    assert_eq!(repo.git(&["notes", "--ref=incident-lines", "list"]), "");
 }

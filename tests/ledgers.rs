@@ -92,7 +92,7 @@ fn what_is_not_understood_survives_a_write_byte_for_byte_and_is_named() {
         !text.stdout.contains('\u{1b}'),
         "a damaged line reaches the terminal with its escapes"
     );
-    repo.incident(&["list"]).expect(0).says("2 damaged lines");
+    repo.typed("list").expect(0).says("2 damaged lines");
     repo.incident(&["status", &id]).expect(0).says("damaged line");
 }
 
@@ -128,7 +128,7 @@ fn a_damaged_anchor_says_so_and_hides_no_other_incident() {
     repo.git(&["update-ref", "-d", "refs/incident/kept/ledger"]);
     set_note(&repo, &broken, b"{\"type\":\"incident.opened\"}\n");
     std::fs::remove_dir_all(repo.path().join(".git/incident")).expect("disposable state");
-    let rows = repo.incident_json(&["list"]);
+    let rows = repo.view("list");
     assert_eq!(rows["incidents"].as_array().expect("rows").len(), 1);
     assert_eq!(rows["incidents"][0]["incident"], sound.as_str());
     repo.incident(&["show", &broken])
@@ -141,10 +141,9 @@ fn a_damaged_anchor_says_so_and_hides_no_other_incident() {
 fn the_order_of_lines_and_doubled_lines_mean_nothing() {
     let repo = Repo::new();
     let id = repo.open("shuffled");
-    repo.incident(&["attempt", "start", "-H", "why"]).expect(0);
+    repo.typed("attempt start -H why").expect(0);
     repo.note("on the attempt");
-    repo.incident(&["attempt", "end", "--failed", "-m", "no"])
-        .expect(0);
+    repo.typed("attempt end --failed -m no").expect(0);
     let before = repo.incident_json(&["show", &id]);
     let text = String::from_utf8(note(&repo, &id)).expect("a ledger");
     let mut lines: Vec<&str> = text.lines().rev().collect();
@@ -185,10 +184,7 @@ fn a_ledger_past_its_limit_continues_in_a_segment_and_reads_whole() {
             .all(|(n, text)| text.starts_with(&format!("{n:02} ")))
     );
     assert_eq!(
-        repo.incident_json(&["list"])["incidents"]
-            .as_array()
-            .expect("rows")
-            .len(),
+        repo.view("list")["incidents"].as_array().expect("rows").len(),
         1,
         "a segment is no incident"
     );
@@ -247,9 +243,63 @@ fn state_that_may_be_deleted_may_be_deleted() {
     let before = repo.incident_json(&["show", &id]);
     std::fs::remove_dir_all(repo.path().join(".git/incident")).expect("disposable state");
     assert_eq!(repo.incident_json(&["show", &id]), before);
-    repo.incident(&["show"])
-        .refuses(1)
-        .says("no incident is active here");
+    repo.typed("show").refuses(1).says("no incident is active here");
     repo.incident(&["use", &id[..7]]).expect(0);
     repo.note("more");
+}
+
+fn with_evidence() -> (Repo, String) {
+    let repo = Repo::new();
+    let id = repo.open("row 17 is NaN");
+    repo.write("a.log", "nan\n");
+    repo.typed("evidence add a.log").expect(0);
+    (repo, id)
+}
+
+#[test]
+fn git_notes_reads_what_the_program_wrote() {
+    let (repo, id) = with_evidence();
+    assert!(repo.git(&["notes", "--ref=incidents", "list"]).ends_with(&id));
+    let ledger = repo.git(&["notes", "--ref=incidents", "show", &id]);
+    assert_eq!(
+        ledger.lines().next(),
+        Some(repo.git(&["cat-file", "blob", &id]).as_str()),
+        "the anchor comes first"
+    );
+    assert_eq!(
+        repo.incident(&["export", &id, "--format", "ledger"])
+            .expect(0)
+            .line(),
+        ledger
+    );
+    for line in repo.git(&["notes", "--ref=incidents-evidence", "list"]).lines() {
+        let (blob, key) = line.split_once(' ').expect("blob and key");
+        assert_eq!(blob, key, "evidence stands under its own name");
+    }
+}
+
+#[test]
+fn lines_on_commits_show_in_git_log() {
+    let (repo, id) = with_evidence();
+    let commit = repo.commit("fix the scale");
+    repo.incident(&["link", &commit, "--as", "fix"]).expect(0);
+    let listed = repo.git(&["notes", "--ref=incident-lines", "list"]);
+    assert!(
+        listed.ends_with(&commit) && listed.lines().count() == 1,
+        "{listed}"
+    );
+    let log = repo.git(&["log", "-1", "--notes=incident-lines", "--format=%H%n%N"]);
+    assert!(
+        log.contains(&format!("incident {} row 17 is NaN: fix", &id[..12])),
+        "{log}"
+    );
+    assert_eq!(
+        log.lines().nth(1),
+        repo.git(&["notes", "--ref=incident-lines", "show", &commit])
+            .lines()
+            .next()
+    );
+    // The lines are a projection: without them nothing is lost, and unlinking takes them away.
+    repo.incident(&["link", &commit, "--remove"]).expect(0);
+    assert_eq!(repo.git(&["notes", "--ref=incident-lines", "list"]), "");
 }

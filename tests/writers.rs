@@ -267,7 +267,7 @@ fn a_lock_whose_owner_lives_is_refused_with_a_hint_and_loses_nothing() {
     owner
         .set_modified(SystemTime::now() - Duration::from_secs(60))
         .expect("its time");
-    let ran = repo.incident(&["attempt", "note", "in vain"]).refuses(1);
+    let ran = repo.typed("attempt note 'in vain'").refuses(1);
     ran.says("refs/notes/incidents is locked by another process")
         .says("refs/notes/incidents.lock");
     assert!(lock.exists());

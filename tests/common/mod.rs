@@ -180,6 +180,17 @@ impl Repo {
         self.incident(&all).expect(0).json()
     }
 
+    /// `git incident …` as typed at a shell: words and quotes, no expansion. Whatever its exit status.
+    pub fn typed(&self, line: &str) -> Ran {
+        self.here().typed(line)
+    }
+
+    /// `git incident --json …` as typed at a shell, that must succeed; its object.
+    #[track_caller]
+    pub fn view(&self, line: &str) -> serde_json::Value {
+        self.here().view(line)
+    }
+
     /// Opens an incident and makes it the active one; its id.
     #[track_caller]
     pub fn open(&self, title: &str) -> String {
@@ -271,6 +282,18 @@ impl Beside<'_> {
         let mut all = vec!["--json"];
         all.extend(arguments);
         self.incident(&all).expect(0).json()
+    }
+
+    /// `git incident …` as typed at a shell: words and quotes, no expansion. Whatever its exit status.
+    pub fn typed(&self, line: &str) -> Ran {
+        let words = shlex::split(line).expect("a line that a shell would take");
+        self.incident(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// `git incident --json …` as typed at a shell, that must succeed; its object.
+    #[track_caller]
+    pub fn view(&self, line: &str) -> serde_json::Value {
+        self.typed(&format!("--json {line}")).expect(0).json()
     }
 
     /// Sends both travelling refs to the remote, as `docs/STORAGE.md` says.
