@@ -198,6 +198,25 @@ impl Repo {
         opened["incident"].as_str().expect("an id").to_owned()
     }
 
+    /// `git-incident try OPTIONS -- sh -c SCRIPT`, not through git: its own exit status and streams.
+    pub fn try_sh(&self, options: &[&str], script: &str) -> Ran {
+        let mut command = self.command("git-incident");
+        command.arg("try").args(options).args(["--", "sh", "-c", script]);
+        finish(command.output())
+    }
+
+    /// The newest recorded run of the active incident.
+    #[track_caller]
+    pub fn last_run(&self) -> serde_json::Value {
+        let view = self.view("show");
+        let own = view["notes"].as_array().into_iter().flatten();
+        let attempts = view["attempts"].as_array().into_iter().flatten();
+        let theirs = attempts.flat_map(|a| a["notes"].as_array().into_iter().flatten());
+        let all = own.chain(theirs).filter(|n| !n["run"].is_null());
+        let newest = all.max_by_key(|n| n["at"].as_str().expect("a time").to_owned());
+        newest.expect("a run")["run"].clone()
+    }
+
     /// Notes something on what is active.
     #[track_caller]
     pub fn note(&self, text: &str) {
