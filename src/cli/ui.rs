@@ -188,9 +188,14 @@ pub fn write_all(out: &mut dyn Write, bytes: &[u8]) {
     let _ = out.write_all(bytes).and_then(|()| out.flush());
 }
 
+/// Whether there is a person at the terminal to ask.
+pub fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
 /// A question to the person at the terminal; `None` without a terminal or an answer.
 pub fn ask(question: &str) -> Option<String> {
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+    if !can_ask() {
         return None;
     }
     say(&Text::new().plain(question).plain(" "));

@@ -86,6 +86,12 @@ pub fn probe(tools: &[String]) -> Environment {
     })
 }
 
+/// The machine type and the processor's model name, without starting any program.
+pub fn processor() -> (String, String) {
+    let host = host::probe();
+    (host.arch, host.cpu)
+}
+
 /// A foreign text made safe for one line of a record: no control characters, single spaces at the
 /// ends cut, at most [`LONGEST`] characters.
 fn one_line(text: &str) -> String {

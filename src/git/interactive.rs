@@ -29,7 +29,8 @@ pub fn page(bytes: &[u8]) -> bool {
         // A pager that was left early closes its end.
         let _ = input.write_all(bytes);
     }
-    child.wait().is_ok()
+    // 126 and 127: the shell could not start it, so nothing was shown.
+    child.wait().is_ok_and(|status| !matches!(status.code(), Some(126 | 127)))
 }
 
 /// Lets the user edit a file in their editor, as `git commit` would.

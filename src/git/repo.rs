@@ -1,5 +1,6 @@
 //! An opened repository, and why one could not be opened.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use git2::{ErrorCode, ObjectType};
@@ -10,6 +11,7 @@ use crate::model::{Error, Kind, Oid, Result};
 pub struct Repo {
     inner: git2::Repository,
     common_dir: PathBuf,
+    config: OnceCell<Option<git2::Config>>,
 }
 
 impl Repo {
@@ -34,24 +36,18 @@ impl Repo {
     }
 
     fn from_inner(inner: git2::Repository) -> Result<Self> {
-        // libgit2 opens some repositories whose refs or objects it then cannot read: say so before anything else.
-        if let Ok(config) = inner.config() {
-            if config
-                .get_string("extensions.objectformat")
-                .is_ok_and(|f| f.eq_ignore_ascii_case("sha256"))
-            {
-                return Err(sha256_refused());
-            }
-            if config
-                .get_string("extensions.refstorage")
-                .is_ok_and(|f| f.eq_ignore_ascii_case("reftable"))
-            {
-                return Err(reftable_refused());
-            }
-        }
         let common_dir = inner.commondir().to_path_buf();
         let common_dir = std::fs::canonicalize(&common_dir).unwrap_or(common_dir);
-        Ok(Self { inner, common_dir })
+        let repo = Self { inner, common_dir, config: OnceCell::new() };
+        // libgit2 opens some repositories whose refs or objects it then cannot read: say so before anything else.
+        let is = |key: &str, value: &str| repo.config_string(key).is_some_and(|v| v.eq_ignore_ascii_case(value));
+        if is("extensions.objectformat", "sha256") {
+            return Err(sha256_refused());
+        }
+        if is("extensions.refstorage", "reftable") {
+            return Err(reftable_refused());
+        }
+        Ok(repo)
     }
 
     /// libgit2's own handle, for rows 2 and 3.
@@ -207,12 +203,17 @@ impl Repo {
 
     /// A string of the repository's configuration, with the user's and the system's below it.
     pub fn config_string(&self, key: &str) -> Option<String> {
-        self.inner.config().ok()?.snapshot().ok()?.get_string(key).ok()
+        self.config()?.get_string(key).ok()
     }
 
     /// A Boolean of the configuration.
     pub fn config_bool(&self, key: &str) -> Option<bool> {
-        self.inner.config().ok()?.get_bool(key).ok()
+        self.config()?.get_bool(key).ok()
+    }
+
+    /// The configuration as it was when it was first asked for: every look at the live one reads all files again.
+    fn config(&self) -> Option<&git2::Config> {
+        self.config.get_or_init(|| self.inner.config().and_then(|mut c| c.snapshot()).ok()).as_ref()
     }
 }
 

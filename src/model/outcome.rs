@@ -18,6 +18,9 @@ macro_rules! word_enum {
                 match self { $(Self::$variant => $word),+ }
             }
 
+            /// Every value.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
             /// Every word.
             pub const WORDS: &[&str] = &[$($word),+];
         }

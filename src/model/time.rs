@@ -109,11 +109,12 @@ impl From<Timestamp> for String {
     }
 }
 
-/// A duration in milliseconds as people read it: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
+/// A duration in milliseconds as people read it: `450 ms`, `1.2 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn human_duration(millis: u64) -> String {
     let seconds = millis / 1000;
     match seconds {
-        0..10 => format!("{}.{} s", seconds, millis % 1000 / 100),
+        0 => format!("{millis} ms"),
+        1..10 => format!("{}.{} s", seconds, millis % 1000 / 100),
         10..60 => format!("{seconds} s"),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
@@ -146,7 +147,8 @@ mod tests {
 
     #[test]
     fn durations_read_well() {
-        assert_eq!(human_duration(450), "0.4 s");
+        assert_eq!(human_duration(450), "450 ms");
+        assert_eq!(human_duration(1_450), "1.4 s");
         assert_eq!(human_duration(200_000), "3 min 20 s");
         assert_eq!(human_duration(7_500_000), "2 h 5 min");
     }

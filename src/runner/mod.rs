@@ -14,8 +14,10 @@
 //! | `signals` | signals meant for the command that reach us |
 //! | `capture` | the commands that look at a hanging process |
 //! | `tree` | finding and ending all descendants |
+//! | `detach` | a process that outlives ours |
 
 mod capture;
+mod detach;
 mod drive;
 mod pty;
 mod pump;
@@ -34,6 +36,7 @@ use std::time::Duration;
 use crate::model::Error;
 
 pub use capture::Capture;
+pub use detach::{Detached, detach, settle};
 pub use spawn::Failure;
 
 /// The environment variable by which processes of one run are recognised as such.

@@ -84,11 +84,11 @@ impl Session {
     /// The repository cannot be written.
     pub fn end_attempt(&self, id: &Oid, ending: Ending) -> Result<Incident> {
         let before = self.incident(id)?;
+        // A supported hypothesis that fixed nothing, or a bug nobody looked at, says nothing of its commits.
         let role = match (ending.outcome.bug, ending.outcome.hypothesis) {
             (Bug::Fixed, _) => Some(Role::Fix),
-            (Bug::Remains, Hypothesis::Supported) => None,
-            (Bug::Remains, _) => Some(Role::Failed),
-            (Bug::Unknown, _) => None,
+            (Bug::Remains, Hypothesis::Refuted | Hypothesis::Undecided) => Some(Role::Failed),
+            (Bug::Remains, Hypothesis::Supported) | (Bug::Unknown, _) => None,
         };
         let made_in_it: Vec<_> = before
             .links

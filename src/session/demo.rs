@@ -380,8 +380,11 @@ impl Stage<'_> {
         let output = self.git.call(arguments).writes().output()?;
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        (self.tell)(Tell::Output(&said));
-        (self.tell)(Tell::Output(&printed));
+        // A command that is tried prints before we say what was recorded; everything else talks first.
+        let order = if arguments.contains(&"try") { [&printed, &said] } else { [&said, &printed] };
+        for text in order {
+            (self.tell)(Tell::Output(text));
+        }
         if output.status == expected {
             return Ok(printed);
         }

@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn reads_what_people_type() {
-        assert_eq!(parse("1h30m"), Ok(Duration::from_secs(5400)));
+        assert_eq!(parse("1h30m"), Ok(Duration::from_mins(90)));
         assert_eq!(parse("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(parse("2"), Ok(Duration::from_secs(2)));
         for wrong in ["", "0", "-1", "5x", "m", "nan", "inf", "1e999", "99999d"] {

@@ -18,6 +18,7 @@ pub mod locate;
 pub mod repro;
 pub mod running;
 pub mod trust;
+pub mod validate;
 
 use std::cell::OnceCell;
 use std::path::PathBuf;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Session;
+use super::trust::Trust;
 use super::keep::{Kept, without_secrets};
 use crate::device;
 use crate::git::snapshot::{self, Snapshot};
@@ -113,7 +114,7 @@ impl Session {
         let mut tools = tools.to_vec();
         if let Ok(config) = self.config()
             && !config.environment.tools.is_empty()
-            && self.trusted_captures().is_ok()
+            && matches!(self.working_trust(), Ok(Trust::Given))
         {
             tools.extend(config.environment.tools.iter().cloned());
         }

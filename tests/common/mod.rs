@@ -5,7 +5,9 @@
 //! `mod common;` and `common::Repo::new()`; everything is removed when it is dropped.
 
 #![allow(dead_code, reason = "each test program uses its own part of this")]
-#![allow(unreachable_pub, reason = "a module of each test program, not an interface")]
+#![allow(unreachable_pub, reason = "`pub` says what the tests may use")]
+
+pub mod gates;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -120,7 +120,7 @@ fn split(incident: &Incident, pair: &str) -> Result<(EventId, String)> {
 /// Shows every earlier attempt and asks how the cause accounts for it, on a terminal.
 fn ask(incident: &Incident, cause: &str, said: &mut Vec<(EventId, Holds)>) {
     let open: Vec<_> = causes::to_account_for(incident).filter(|a| !said.iter().any(|(e, _)| *e == a.started.event)).collect();
-    if open.is_empty() {
+    if open.is_empty() || !ui::can_ask() {
         return;
     }
     ui::say(&Text::new().styled(Style::Bold, "cause: ").line(cause));

@@ -69,6 +69,15 @@ commands! {
     postmortem => Postmortem,
     /// Print the text of a draft pull request
     pr => Pr,
+    /// Run the gates that a commit must pass
+    validate => Validate,
+    /// Show and approve the commands that this repository's configuration can run
+    trust => Trust,
+    /// Install hooks, fetch settings and note display; --uninstall takes them out
+    init => Init,
+    /// Called by git's hooks
+    #[command(hide = true)]
+    hook => Hook,
     /// A whole incident in a scratch repository: no GPU, network, compiler or configuration
     demo => Demo,
     /// Print shell completions

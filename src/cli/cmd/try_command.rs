@@ -136,7 +136,8 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
     }
     if !json {
         let place = if attempt.is_some() { "attempt" } else { "incident" };
-        ui::remark(&format!("{result}; recorded on the {place}, {} files kept", oids.len()));
+        let files = if oids.len() == 1 { "file" } else { "files" };
+        ui::remark(&format!("{result}; recorded on the {place}, {} {files} kept", oids.len()));
     }
     let findings: Vec<_> = ran.hang().map(|kind| json!({"class": "hang", "reason": kind, "primary": true})).into_iter().collect();
     let view = json!({

@@ -90,7 +90,8 @@ pub(super) fn symptom(incident: &Incident) -> Value {
     let stored = incident
         .evidence
         .iter()
-        .filter(|e| e.attempt.is_none())
+        // What a passing run printed is no symptom.
+        .filter(|e| e.attempt.is_none() && e.name != "repro-pass.log")
         .map(evidence)
         .collect();
     json!({
