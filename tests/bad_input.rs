@@ -3,7 +3,6 @@
 mod common;
 
 use std::os::unix::fs::symlink;
-use std::process::Stdio;
 
 use common::{LEDGER, Ran, Repo, finish, notes_in};
 
@@ -354,43 +353,34 @@ fn a_file_size_limit_is_an_error_and_no_crash() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_trouble() {
+fn arguments_and_file_names_that_are_no_text_are_no_trouble() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
     let repo = Repo::new();
-    repo.open("long");
-    for n in 0..50 {
-        repo.incident(&["next", "add", &format!("idea {n} {}", "x".repeat(3000))])
-            .expect(0);
-    }
-    let mut command = repo.command("bash");
-    let script = "set -o pipefail; git-incident show | head -1; echo \"${PIPESTATUS[0]}\"";
-    command.args(["-c", script]).stderr(Stdio::piped());
-    let ran = finish(command.output()).never_says("panicked");
-    assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stdout);
-    assert_eq!(ran.stdout.lines().nth(1), Some("0"));
+    repo.open("bytes");
+    let name = OsStr::from_bytes(b"a\xff.log");
+    std::fs::write(repo.path().join(name), "text\n").expect("a file");
+    let run = |words: &[&OsStr]| {
+        let mut command = repo.command("git-incident");
+        finish(command.args(words).output()).never_says("panicked")
+    };
+    run(&["open".as_ref(), name]).expect(2);
+    run(&["evidence".as_ref(), "add".as_ref(), name]).expect(0);
+    run(&["try".as_ref(), "--".as_ref(), "cat".as_ref(), name])
+        .expect(0)
+        .says("text");
+    run(&["import".as_ref(), name]).expect(1);
+    repo.typed("evidence verify").expect(0);
 }
 
 #[test]
-fn a_damaged_object_is_named_and_the_rest_still_works() {
+fn a_text_too_long_for_a_line_of_the_ledger_is_refused_before_anything_is_written() {
     let repo = Repo::new();
-    let broken = repo.open("broken");
-    let sound = repo.open("sound");
-    let blob = repo.git(&["notes", "--ref=incidents", "list", &broken]);
-    let file = repo
-        .path()
-        .join(format!(".git/objects/{}/{}", &blob[..2], &blob[2..]));
-    std::fs::remove_file(file).expect("an object");
-    repo.incident(&["show", &broken]).refuses(1).says(&blob[..7]);
-    repo.incident(&["show", &sound]).expect(0).says("sound");
-    repo.incident(&["attempt", "note", "x", "-i", &sound]).expect(0);
-}
-
-#[test]
-fn active_state_that_is_damaged_is_as_if_there_were_none() {
-    let repo = Repo::new();
-    repo.open("state");
-    for bytes in [&b"{\"incident\":\"zz\"}"[..], b"\xff\x00", b"[]", b""] {
-        std::fs::write(repo.path().join(".git/incident/active"), bytes).expect("a file");
-        repo.typed("show").refuses(1).says("no incident is active here");
-        repo.typed("status").expect(0);
-    }
+    let log = format!(
+        "### Big\n\n**Status:** Open\n\n**Symptom:** {}\n",
+        "word ".repeat(500_000)
+    );
+    repo.write("big.md", &log);
+    repo.typed("import big.md").refuses(1).says("1048576");
+    assert_eq!(repo.view("list")["incidents"], serde_json::json!([]));
 }

@@ -293,6 +293,8 @@ fn no_control_character_of_a_record_reaches_a_terminal() {
     {
         hostile(&repo, line).expect(0);
     }
+    let view = repo.view("show");
+    assert_eq!(view["title"], HOSTILE, "programs read the text as it was written");
     let quiet = |c: char| matches!(c, '\n' | '\t') || !(c.is_control() || c == '\u{202e}');
     for line in "list
         show
@@ -327,7 +329,7 @@ fn no_control_character_of_a_record_reaches_a_terminal() {
             ran.stderr
         );
         let ran = hostile(&repo, &format!("--json {line}"));
-        assert!(!ran.stdout.contains('\u{1b}'), "{line} as JSON: {:?}", ran.stdout);
+        assert!(ran.stdout.chars().all(quiet), "{line} as JSON: {:?}", ran.stdout);
     }
 }
 
@@ -347,4 +349,20 @@ fn colours_are_for_terminals_that_want_them() {
     assert!(on_terminal(""), "no colours on a terminal");
     assert!(!on_terminal("NO_COLOR=1"), "colours in spite of NO_COLOR");
     assert!(!on_terminal("TERM=dumb"), "colours on a dumb terminal");
+}
+
+#[test]
+fn a_closed_pipe_is_no_trouble() {
+    let repo = Repo::new();
+    repo.open("long");
+    for n in 0..50 {
+        repo.incident(&["next", "add", &format!("idea {n} {}", "x".repeat(3000))])
+            .expect(0);
+    }
+    let mut command = repo.command("bash");
+    let script = "set -o pipefail; git-incident show | head -1; echo \"${PIPESTATUS[0]}\"";
+    command.args(["-c", script]);
+    let ran = common::finish(command.output()).never_says("panicked");
+    assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stdout);
+    assert_eq!(ran.stdout.lines().nth(1), Some("0"));
 }

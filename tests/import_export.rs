@@ -349,7 +349,7 @@ fn a_log_on_standard_input_is_read() {
 fn the_ledger_and_the_view_can_be_exported_too() {
     let repo = Repo::new();
     let id = repo.open("exported");
-    repo.note("one");
+    repo.note("one \u{9b}2J \u{202e} \u{7f}");
     let ledger = repo.typed("export --format ledger").expect(0).stdout;
     assert_eq!(
         ledger.trim_end(),

@@ -303,3 +303,29 @@ fn lines_on_commits_show_in_git_log() {
     repo.incident(&["link", &commit, "--remove"]).expect(0);
     assert_eq!(repo.git(&["notes", "--ref=incident-lines", "list"]), "");
 }
+
+#[test]
+fn a_damaged_object_is_named_and_the_rest_still_works() {
+    let repo = Repo::new();
+    let broken = repo.open("broken");
+    let sound = repo.open("sound");
+    let blob = repo.git(&["notes", "--ref=incidents", "list", &broken]);
+    let file = repo
+        .path()
+        .join(format!(".git/objects/{}/{}", &blob[..2], &blob[2..]));
+    std::fs::remove_file(file).expect("an object");
+    repo.incident(&["show", &broken]).refuses(1).says(&blob[..7]);
+    repo.incident(&["show", &sound]).expect(0).says("sound");
+    repo.incident(&["attempt", "note", "x", "-i", &sound]).expect(0);
+}
+
+#[test]
+fn active_state_that_is_damaged_is_as_if_there_were_none() {
+    let repo = Repo::new();
+    repo.open("state");
+    for bytes in [&b"{\"incident\":\"zz\"}"[..], b"\xff\x00", b"[]", b""] {
+        std::fs::write(repo.path().join(".git/incident/active"), bytes).expect("a file");
+        repo.typed("show").refuses(1).says("no incident is active here");
+        repo.typed("status").expect(0);
+    }
+}

@@ -38,9 +38,16 @@ impl Repo {
     fn from_inner(inner: git2::Repository) -> Result<Self> {
         let common_dir = inner.commondir().to_path_buf();
         let common_dir = std::fs::canonicalize(&common_dir).unwrap_or(common_dir);
-        let repo = Self { inner, common_dir, config: OnceCell::new() };
+        let repo = Self {
+            inner,
+            common_dir,
+            config: OnceCell::new(),
+        };
         // libgit2 opens some repositories whose refs or objects it then cannot read: say so before anything else.
-        let is = |key: &str, value: &str| repo.config_string(key).is_some_and(|v| v.eq_ignore_ascii_case(value));
+        let is = |key: &str, value: &str| {
+            repo.config_string(key)
+                .is_some_and(|v| v.eq_ignore_ascii_case(value))
+        };
         if is("extensions.objectformat", "sha256") {
             return Err(sha256_refused());
         }
@@ -213,7 +220,9 @@ impl Repo {
 
     /// The configuration as it was when it was first asked for: every look at the live one reads all files again.
     fn config(&self) -> Option<&git2::Config> {
-        self.config.get_or_init(|| self.inner.config().and_then(|mut c| c.snapshot()).ok()).as_ref()
+        self.config
+            .get_or_init(|| self.inner.config().and_then(|mut c| c.snapshot()).ok())
+            .as_ref()
     }
 }
 
