@@ -68,7 +68,9 @@ fn one_stream_for_both_keeps_its_order() {
     let script = "i=0; while [ $i -lt 200 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done";
     let shell = format!("git-incident try -- sh -c '{script}' 2>&1");
     let ran = repo.run("sh", &["-c", &shell]).expect(0);
-    let expected: String = (0..200).map(|i| format!("out {i}\nerr {i}\n")).collect();
+    let expected: String = (0..200)
+        .flat_map(|i| [format!("out {i}\n"), format!("err {i}\n")])
+        .collect();
     assert!(ran.stdout.starts_with(&expected), "{}", ran.stdout);
     assert_eq!(repo.typed("evidence show output.log").expect(0).stdout, expected);
 }

@@ -140,7 +140,7 @@ impl Dice {
 
 /// A dead writer may leave a ref's lock behind; nobody waits ten seconds for it in a test.
 fn age_locks(repo: &Repo) {
-    let long_ago = SystemTime::now() - Duration::from_secs(60);
+    let long_ago = SystemTime::now() - Duration::from_mins(1);
     for name in [
         "refs/notes/incidents",
         "refs/notes/incidents-evidence",
@@ -265,7 +265,7 @@ fn a_lock_whose_owner_lives_is_refused_with_a_hint_and_loses_nothing() {
     // Old, and held open by this very process.
     let owner = std::fs::File::create(&lock).expect("a lock");
     owner
-        .set_modified(SystemTime::now() - Duration::from_secs(60))
+        .set_modified(SystemTime::now() - Duration::from_mins(1))
         .expect("its time");
     let ran = repo.typed("attempt note 'in vain'").refuses(1);
     ran.says("refs/notes/incidents is locked by another process")
