@@ -191,7 +191,7 @@ fn mend_kept(repo: &Repo, which: Travelling, signature: &git2::Signature<'_>) ->
     let new = match &kept {
         None => named,
         Some(kept) => {
-            let changes = missing(repo, &named, kept)?;
+            let changes = missing(repo, which, &named, kept)?;
             if changes.is_empty() {
                 // Whoever moved the kept ref last died before the file: nothing else is newer than the file.
                 kept.clone()
