@@ -209,6 +209,35 @@ mod links {
     use super::*;
 
     #[test]
+    fn the_outcome_of_an_attempt_replaces_the_link_that_said_nothing() {
+        let (repo, id) = with_incident(&[]);
+        repo.incident(&["attempt", "start", "-H", "the mask is wrong"])
+            .expect(0);
+        repo.write("a.txt", "two\n");
+        let commit = repo.commit("Mask the tail");
+        repo.incident(&["attempt", "end", "--failed", "-m", "the mask was right"])
+            .expect(0);
+        let links = repo.incident_json(&["show", &id])["links"].clone();
+        assert_eq!(links.as_array().unwrap().len(), 1, "{links}");
+        assert_eq!(
+            (links[0]["role"].as_str(), links[0]["commit"].as_str()),
+            (Some("failed"), Some(commit.as_str()))
+        );
+        let line = repo.git(&["notes", "--ref=incident-lines", "show", &commit]);
+        assert!(
+            line.contains("failed (attempt 1: the mask was right)") && !line.contains("related"),
+            "{line}"
+        );
+        repo.incident(&["link", &commit, "--as", "partial"]).expect(0);
+        let links = repo.incident_json(&["show", &id])["links"].clone();
+        assert_eq!(
+            links.as_array().unwrap().len(),
+            2,
+            "two roles that say something stand together: {links}"
+        );
+    }
+
+    #[test]
     fn a_commit_with_our_trailer_has_a_line_and_an_amend_moves_it() {
         let (repo, id) = with_incident(&[]);
         repo.write("a.txt", "two\n");

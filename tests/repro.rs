@@ -325,3 +325,22 @@ fn runs_within_an_attempt_carry_its_evidence() {
     );
     assert_eq!(evidence[0]["name"], "repro-bug.log");
 }
+
+#[test]
+fn it_runs_where_it_was_set_here_and_on_other_commits() {
+    let repo = opened();
+    repo.write("bench/check.sh", "pwd; exit 1\n");
+    repo.commit("Add a check");
+    let bench = repo.at(repo.path().join("bench"));
+    bench
+        .incident(&["repro", "set", "--", "sh", "check.sh"])
+        .expect(0);
+    repo.typed("repro run").expect(1);
+    bench.incident(&["repro", "run"]).expect(1);
+    repo.typed("repro run --at HEAD").expect(1);
+    assert_eq!(repo.incident_json(&["show"])["repro"]["failures"], json!(3));
+    let first = repo.git(&["rev-list", "--max-parents=0", "HEAD"]);
+    repo.incident(&["repro", "run", "--at", &first])
+        .expect(125)
+        .says("no directory");
+}

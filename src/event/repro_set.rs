@@ -20,6 +20,9 @@ pub struct ReproSet {
     /// Limit of one run in milliseconds; 0 for none.
     #[serde(default)]
     pub timeout_millis: u64,
+    /// Where it runs, from the top of the working tree with `/`; empty for the top itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub directory: String,
 }
 
 impl EventType for ReproSet {
@@ -28,8 +31,10 @@ impl EventType for ReproSet {
     fn apply(&self, event: &Context<'_>, incident: &mut Incident) {
         let old = &incident.repro;
         // Setting the same again keeps the runs: only another command measures something else.
-        let same =
-            old.command == self.command && old.fails_when == self.fails_when && old.pattern == self.pattern;
+        let same = old.command == self.command
+            && old.fails_when == self.fails_when
+            && old.pattern == self.pattern
+            && old.directory == self.directory;
         let runs = if same {
             std::mem::take(&mut incident.repro.runs)
         } else {
@@ -40,6 +45,7 @@ impl EventType for ReproSet {
             fails_when: self.fails_when,
             pattern: self.pattern.clone(),
             timeout_millis: self.timeout_millis,
+            directory: self.directory.clone(),
             set_by: Some(event.stamp.event),
             runs,
         };

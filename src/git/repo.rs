@@ -40,7 +40,9 @@ impl Repo {
     /// # Errors
     /// As [`Repo::discover`].
     pub fn open_git_dir(git_dir: &Path) -> Result<Self> {
-        git2::Repository::open(git_dir).map_err(|e| explain_open(&e)).and_then(Self::from_inner)
+        git2::Repository::open(git_dir)
+            .map_err(|e| explain_open(&e))
+            .and_then(Self::from_inner)
     }
 
     fn from_inner(inner: git2::Repository) -> Result<Self> {
@@ -49,9 +51,16 @@ impl Repo {
         // git does not hash every object it reads either: events carry SHA-256 ids of their own, evidence its digest,
         // and `git fsck` is there for the rest.
         git2::opts::strict_hash_verification(false);
-        let repo = Self { inner, common_dir, config: OnceCell::new() };
+        let repo = Self {
+            inner,
+            common_dir,
+            config: OnceCell::new(),
+        };
         // libgit2 opens some repositories whose refs or objects it then cannot read: say so before anything else.
-        let is = |key: &str, value: &str| repo.config_string(key).is_some_and(|v| v.eq_ignore_ascii_case(value));
+        let is = |key: &str, value: &str| {
+            repo.config_string(key)
+                .is_some_and(|v| v.eq_ignore_ascii_case(value))
+        };
         if is("extensions.objectformat", "sha256") {
             return Err(sha256_refused());
         }
@@ -224,7 +233,9 @@ impl Repo {
 
     /// The configuration as it was when it was first asked for: every look at the live one reads all files again.
     fn config(&self) -> Option<&git2::Config> {
-        self.config.get_or_init(|| self.inner.config().and_then(|mut c| c.snapshot()).ok()).as_ref()
+        self.config
+            .get_or_init(|| self.inner.config().and_then(|mut c| c.snapshot()).ok())
+            .as_ref()
     }
 }
 

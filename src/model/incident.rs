@@ -135,8 +135,8 @@ impl Incident {
         self.links.iter().filter(move |l| l.role == role && !l.unlinked)
     }
 
-    /// Milliseconds of recorded work: the time between the start and the end of each attempt, without
-    /// counting an instant twice, and what was declared with `budget`. Numbers come from ledgers, that is from
+    /// Milliseconds of recorded work: the time between the start and the end of each attempt, runs
+    /// and series of the repro, without counting an instant twice, and what was declared with `budget`. Numbers come from ledgers, that is from
     /// anybody: what does not fit stays at the most that does.
     pub fn worked_millis(&self) -> u64 {
         let attempts = self
@@ -149,7 +149,14 @@ impl Incident {
             let length = i64::try_from(n.run.as_ref()?.millis).unwrap_or(i64::MAX);
             Some((end.saturating_sub(length), end))
         });
-        let mut spans: Vec<(i64, i64)> = attempts.chain(runs).collect();
+        let series = self.repro.runs.iter().map(|r| {
+            let end = r.stamp.at.millis();
+            (
+                end.saturating_sub(i64::try_from(r.millis).unwrap_or(i64::MAX)),
+                end,
+            )
+        });
+        let mut spans: Vec<(i64, i64)> = attempts.chain(runs).chain(series).collect();
         spans.sort_unstable();
         let mut total = 0_u64;
         let mut reached = i64::MIN;
@@ -343,6 +350,8 @@ pub struct Repro {
     pub pattern: String,
     /// Limit of one run in milliseconds; 0 for none.
     pub timeout_millis: u64,
+    /// Where it runs, from the top of the working tree; empty for the top itself.
+    pub directory: String,
     /// The setting event.
     pub set_by: Option<EventId>,
     /// Runs of the command in force.

@@ -3,6 +3,7 @@
 use super::Session;
 use super::active::Active;
 use super::keep::without_secrets;
+use super::linking::add_link;
 use crate::event::{AttemptEnded, CommitLinked};
 use crate::model::incident::Incident;
 use crate::model::outcome::{Bug, Hypothesis, Outcome};
@@ -106,7 +107,7 @@ impl Session {
             })?;
             if let Some(role) = role {
                 for link in made_in_it {
-                    draft.add(CommitLinked {
+                    let linked = CommitLinked {
                         commit: link.commit.clone(),
                         role,
                         attempt: link.attempt,
@@ -114,7 +115,8 @@ impl Session {
                         tree: link.tree.clone(),
                         subject: link.subject.clone(),
                         pr: link.pr.clone(),
-                    })?;
+                    };
+                    add_link(draft, linked, true)?;
                 }
             }
             Ok(())

@@ -381,7 +381,11 @@ impl Stage<'_> {
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         // A command that is tried prints before we say what was recorded; everything else talks first.
-        let order = if arguments.contains(&"try") { [&printed, &said] } else { [&said, &printed] };
+        let order = if arguments.contains(&"try") {
+            [&printed, &said]
+        } else {
+            [&said, &printed]
+        };
         for text in order {
             (self.tell)(Tell::Output(text));
         }

@@ -6,6 +6,7 @@ use crate::git::diff;
 use crate::model::incident::Incident;
 use crate::model::status::Role;
 use crate::model::{EventId, Oid, Result};
+use crate::store::ledger::Draft;
 
 impl Session {
     /// Everything it takes to find a commit again after a rewrite.
@@ -43,8 +44,11 @@ impl Session {
         role: Role,
         attempt: Option<EventId>,
     ) -> Result<Incident> {
-        let linked = self.describe_commit(commit, role, attempt)?;
-        self.append(id, &[], |draft| draft.add(linked))?;
+        let before = self.incident(id)?;
+        // As merely related, the post-commit hook links it before anybody has judged it.
+        let loose = before.links_as(Role::Related).find(|l| l.commit == *commit);
+        let linked = self.describe_commit(commit, role, attempt.or(loose.and_then(|l| l.attempt)))?;
+        self.append(id, &[], |draft| add_link(draft, linked, loose.is_some()))?;
         let incident = self.incident(id)?;
         self.project_lines(&incident, std::slice::from_ref(commit))?;
         Ok(incident)
@@ -65,6 +69,20 @@ impl Session {
         self.project_lines(&incident, std::slice::from_ref(commit))?;
         Ok(incident)
     }
+}
+
+/// Adds a link; a role that says something replaces the one that says nothing.
+///
+/// # Errors
+/// Data that may not stand in a ledger.
+pub(super) fn add_link(draft: &mut Draft<'_>, linked: CommitLinked, loose: bool) -> Result<EventId> {
+    if loose && linked.role != Role::Related {
+        draft.add(CommitUnlinked {
+            commit: linked.commit.clone(),
+            role: Some(Role::Related),
+        })?;
+    }
+    draft.add(linked)
 }
 
 /// The pull request a forge wrote into a squash subject: `Fix it (#123)`, or a merge's `Merge pull request #123 from …`.

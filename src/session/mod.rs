@@ -137,6 +137,25 @@ impl Session {
         })
     }
 
+    /// The current directory from the top of the working tree, with `/`; empty at the top, and outside of it.
+    ///
+    /// # Errors
+    /// The current directory is gone, or its name is no UTF-8.
+    pub fn directory_below_top(&self) -> Result<String> {
+        let Some(top) = self.repo.workdir() else {
+            return Ok(String::new());
+        };
+        let here = std::env::current_dir()?;
+        let top = std::fs::canonicalize(top)?;
+        match here.strip_prefix(&top) {
+            Ok(below) => below
+                .to_str()
+                .map(str::to_owned)
+                .ok_or_else(|| Error::refused("the current directory's name is no UTF-8")),
+            Err(_) => Ok(String::new()),
+        }
+    }
+
     /// Who writes.
     ///
     /// # Errors

@@ -66,7 +66,7 @@ impl Session {
         let Some(repro_event) = repro.set_by.filter(|_| !repro.command.is_empty()) else {
             return Err(Error::refused("no repro command is set").hint("git incident repro set -- COMMAND…"));
         };
-        let place = self.prepare_place(request.at)?;
+        let place = self.prepare_place(request.at, &repro.directory)?;
         let attempt = self.active_attempt(id);
         let mut series = Series {
             runs: 0,
@@ -139,10 +139,16 @@ impl Session {
     }
 
     /// Where the runs happen: the working tree as it is, or a commit in the validation worktree.
-    fn prepare_place(&self, at: Option<&str>) -> Result<Place> {
+    fn prepare_place(&self, at: Option<&str>, below: &str) -> Result<Place> {
         let Some(revision) = at else {
+            let directory = self.repo.workdir().map(|top| top.join(below));
+            if let Some(missing) = directory.as_ref().filter(|d| !d.is_dir()) {
+                return Err(
+                    Error::refused("the repro command's directory is not there").because(missing.display())
+                );
+            }
             return Ok(Place {
-                directory: None,
+                directory,
                 env: Vec::new(),
                 snapshot: self.snapshot()?,
                 _worktree: None,
@@ -158,6 +164,13 @@ impl Session {
                     .because(checkout.missing.join("; ")),
             );
         }
+        let directory = checkout.path.join(below);
+        if !directory.is_dir() {
+            return Err(Error::refused(format!(
+                "commit {} has no directory {below:?} to run in",
+                commit.short()
+            )));
+        }
         // A hook's variables would tie every git below the command to the user's own repository.
         let env = scrubbed_environment()
             .iter()
@@ -169,7 +182,7 @@ impl Session {
             ..Snapshot::default()
         };
         Ok(Place {
-            directory: Some(checkout.path),
+            directory: Some(directory),
             env,
             snapshot,
             _worktree: Some(worktree),

@@ -46,7 +46,7 @@ SHAPES = {
     "cause.proposed": "text! text, mechanism text",
     "cause.rejected": "cause! event, reason! text",
     "cause.confirmed": "cause! event, accounts [account], disproof ?event, mechanism text",
-    "repro.set": "command! [text], fails_when fails_when, pattern text, timeout_millis u64",
+    "repro.set": "command! [text], fails_when fails_when, pattern text, timeout_millis u64, directory text",
     "repro.ran": "repro! event, runs! u32, failures! u32, commit ?oid, tree ?oid, dirty flag, millis u64,"
                  " environment json, evidence [oid]",
     "evidence.added": "oid ?oid, sha256! text, bytes! u64, name! text, kind! text, attempt ?event,"

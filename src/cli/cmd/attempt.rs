@@ -137,7 +137,12 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let session = open_session()?;
     let id = session.incident_id(args.incident.as_deref())?;
     match args.action {
-        Action::Start { hypothesis, disproof, title, action } => {
+        Action::Start {
+            hypothesis,
+            disproof,
+            title,
+            action,
+        } => {
             let started = AttemptStarted {
                 hypothesis: without_secrets(hypothesis.trim()),
                 disproof: without_secrets(disproof.as_deref().unwrap_or_default()),
@@ -146,19 +151,36 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
             };
             start(&session, &id, started)
         }
-        Action::Note { text, message, about, important, attempt } => {
+        Action::Note {
+            text,
+            message,
+            about,
+            important,
+            attempt,
+        } => {
             let text = text.or(message).unwrap_or_default();
             if text.trim().is_empty() {
-                return Err(Error::usage("the note is empty").hint("git incident attempt note \"what you saw\""));
+                return Err(
+                    Error::usage("the note is empty").hint("git incident attempt note \"what you saw\"")
+                );
             }
             let attempt = match attempt {
                 Some(named) => Some(locate::attempt(&session.incident(&id)?, &named)?.started.event),
                 None => session.active_attempt(&id),
             };
-            let noted = AttemptNoted { attempt, text: without_secrets(&text), about, important, run: None };
+            let noted = AttemptNoted {
+                attempt,
+                text: without_secrets(&text),
+                about,
+                important,
+                run: None,
+            };
             let event = session.append(&id, &[], |draft| draft.add(noted))?.value;
             let place = if attempt.is_some() { "attempt" } else { "incident" };
-            Ok(Reply::new(json!({"incident": id, "attempt": attempt, "note": event}), format!("noted on the {place}\n")))
+            Ok(Reply::new(
+                json!({"incident": id, "attempt": attempt, "note": event}),
+                format!("noted on the {place}\n"),
+            ))
         }
         Action::End(end) => finish(&session, &id, end),
     }
@@ -166,34 +188,52 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
 
 fn start(session: &Session, id: &Oid, started: AttemptStarted) -> Result<Reply> {
     if started.hypothesis.is_empty() {
-        return Err(Error::usage("the hypothesis is empty").hint("git incident attempt start -H \"why it might work\""));
+        return Err(Error::usage("the hypothesis is empty")
+            .hint("git incident attempt start -H \"why it might work\""));
     }
     let incident = session.incident(id)?;
     session.must_be_open(&incident)?;
     let over = session.budget(&incident)?.exceeded();
     for line in &over {
-        ui::remark(&format!("budget: {line}; give up with: git incident close --blocked"));
+        ui::remark(&format!(
+            "budget: {line}; give up with: git incident close --blocked"
+        ));
     }
-    if let Some(running) = session.active_attempt(id).and_then(|a| incident.attempt(a)).filter(|a| a.ended.is_none()) {
-        ui::remark(&format!("attempt {} has not ended; it stays open: git incident attempt end -n {} …", running.ordinal, running.ordinal));
+    if let Some(running) = session
+        .active_attempt(id)
+        .and_then(|a| incident.attempt(a))
+        .filter(|a| a.ended.is_none())
+    {
+        ui::remark(&format!(
+            "attempt {} has not ended; it stays open: git incident attempt end -n {} …",
+            running.ordinal, running.ordinal
+        ));
     }
     let hypothesis = started.hypothesis.clone();
     let event = session.append(id, &[], |draft| draft.add(started))?.value;
-    session.set_active(&Active { incident: Some(id.clone()), attempt: Some(event) })?;
+    session.set_active(&Active {
+        incident: Some(id.clone()),
+        attempt: Some(event),
+    })?;
     let ordinal = incident.attempts.len() + 1;
     let text = Text::new()
         .styled(Style::Bold, format!("attempt {ordinal}"))
         .styled(Style::Dim, format!(" {}", event.short()))
         .line(format!(" {hypothesis}"))
         .styled(Style::Dim, "end it with: git incident attempt end --worked, --failed or --inconclusive -m \"what it tells\"\n");
-    Ok(Reply::new(json!({"incident": id, "attempt": event, "ordinal": ordinal, "over_budget": over}), text))
+    Ok(Reply::new(
+        json!({"incident": id, "attempt": event, "ordinal": ordinal, "over_budget": over}),
+        text,
+    ))
 }
 
 fn finish(session: &Session, id: &Oid, end: End) -> Result<Reply> {
     let (hypothesis, bug) = end.outcome.sides();
     if hypothesis.is_none() && bug.is_none() {
         return Err(Error::usage("the outcome has two sides, and neither was said")
-            .hint("of the hypothesis: --supported, --refuted or --undecided; of the bug: --fixed or --remains")
+            .hint(
+                "of the hypothesis: --supported, --refuted or --undecided; of the bug: --fixed or --remains",
+            )
             .hint("or both at once: --worked, --failed, --inconclusive"));
     }
     if end.message.trim().is_empty() {
@@ -204,7 +244,10 @@ fn finish(session: &Session, id: &Oid, end: End) -> Result<Reply> {
         Some(named) => locate::attempt(&incident, named)?.started.event,
         None => session.running_attempt(id, &incident)?,
     };
-    let outcome = Outcome { hypothesis: hypothesis.unwrap_or_default(), bug: bug.unwrap_or_default() };
+    let outcome = Outcome {
+        hypothesis: hypothesis.unwrap_or_default(),
+        bug: bug.unwrap_or_default(),
+    };
     let ending = Ending {
         attempt,
         outcome,
@@ -214,10 +257,15 @@ fn finish(session: &Session, id: &Oid, end: End) -> Result<Reply> {
         rules_out: end.rules_out,
     };
     let incident = session.end_attempt(id, ending)?;
-    let ended = incident.attempt(attempt).ok_or_else(|| Error::bug("the attempt that was ended is gone"))?;
+    let ended = incident
+        .attempt(attempt)
+        .ok_or_else(|| Error::bug("the attempt that was ended is gone"))?;
     let text = Text::new()
         .styled(Style::Bold, format!("attempt {}", ended.ordinal))
-        .line(format!(" ended: hypothesis {}, bug {}", outcome.hypothesis, outcome.bug));
+        .line(format!(
+            " ended: hypothesis {}, bug {}",
+            outcome.hypothesis, outcome.bug
+        ));
     let view = json!({
         "incident": id, "attempt": attempt, "ordinal": ended.ordinal,
         "outcome": {"hypothesis": outcome.hypothesis, "bug": outcome.bug},

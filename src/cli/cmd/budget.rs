@@ -44,22 +44,38 @@ enum Action {
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let session = open_session()?;
     let id = session.incident_id(args.incident.as_deref())?;
-    if let Some(Action::Spend { minutes, money, message }) = args.action {
+    if let Some(Action::Spend {
+        minutes,
+        money,
+        message,
+    }) = args.action
+    {
         let micros = match money {
             None => 0,
             Some(text) => Decimal::parse(&text)
                 .ok()
                 .and_then(|d| d.micros())
                 .and_then(|m| u64::try_from(m).ok())
-                .ok_or_else(|| Error::usage(format!("{text:?} is no amount of money")).hint("write it like 0.75"))?,
+                .ok_or_else(|| {
+                    Error::usage(format!("{text:?} is no amount of money")).hint("write it like 0.75")
+                })?,
         };
         if minutes == 0 && micros == 0 {
             return Err(Error::usage("nothing was spent").hint("git incident budget spend --minutes 30"));
         }
-        session.append(&id, &[], |draft| draft.add(BudgetSpent { minutes, micros, note: without_secrets(&message.unwrap_or_default()) }))?;
+        session.append(&id, &[], |draft| {
+            draft.add(BudgetSpent {
+                minutes,
+                micros,
+                note: without_secrets(&message.unwrap_or_default()),
+            })
+        })?;
     }
     let budget = session.budget(&session.incident(&id)?)?;
-    Ok(Reply::new(json!({"incident": id, "budget": view(&budget)}), text(&budget)))
+    Ok(Reply::new(
+        json!({"incident": id, "budget": view(&budget)}),
+        text(&budget),
+    ))
 }
 
 /// The budget for programs.

@@ -75,17 +75,27 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
             if text.trim().is_empty() {
                 return Err(Error::usage("the cause is empty"));
             }
-            let proposed = CauseProposed { text: without_secrets(text.trim()), mechanism: without_secrets(&mechanism.unwrap_or_default()) };
+            let proposed = CauseProposed {
+                text: without_secrets(text.trim()),
+                mechanism: without_secrets(&mechanism.unwrap_or_default()),
+            };
             session.propose_cause(&id, proposed)?;
         }
         Some(Action::Reject { cause, message }) => {
             let cause = causes::find(&incident, cause.as_deref())?.proposed.event;
             session.reject_cause(&id, cause, without_secrets(&message))?;
         }
-        Some(Action::Confirm { cause, accounts, contradicts, disproof, mechanism }) => {
+        Some(Action::Confirm {
+            cause,
+            accounts,
+            contradicts,
+            disproof,
+            mechanism,
+        }) => {
             let cause = causes::find(&incident, cause.as_deref())?;
             if cause.state == CauseState::Confirmed && accounts.is_empty() && contradicts.is_empty() {
-                return Err(Error::refused("the cause is confirmed already").hint("see how it accounts for the attempts: git incident cause"));
+                return Err(Error::refused("the cause is confirmed already")
+                    .hint("see how it accounts for the attempts: git incident cause"));
             }
             let mut said = Vec::new();
             for pair in &accounts {
@@ -100,12 +110,24 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
             if !json {
                 ask(&incident, &cause.text, &mut said);
             }
-            let disproof = disproof.map(|n| locate::attempt(&incident, &n).map(|a| a.started.event)).transpose()?;
-            session.confirm_cause(&id, &incident, cause, said, disproof, without_secrets(&mechanism.unwrap_or_default()))?;
+            let disproof = disproof
+                .map(|n| locate::attempt(&incident, &n).map(|a| a.started.event))
+                .transpose()?;
+            session.confirm_cause(
+                &id,
+                &incident,
+                cause,
+                said,
+                disproof,
+                without_secrets(&mechanism.unwrap_or_default()),
+            )?;
         }
     }
     let incident = session.incident(&id)?;
-    Ok(Reply::new(json!({"incident": id, "cause": views::cause(&incident), "causes": incident.causes.len()}), list(&incident)))
+    Ok(Reply::new(
+        json!({"incident": id, "cause": views::cause(&incident), "causes": incident.causes.len()}),
+        list(&incident),
+    ))
 }
 
 /// `2=because…` as an attempt and a text.
@@ -113,20 +135,37 @@ fn split(incident: &Incident, pair: &str) -> Result<(EventId, String)> {
     let (number, text) = pair
         .split_once('=')
         .filter(|(_, text)| !text.trim().is_empty())
-        .ok_or_else(|| Error::usage(format!("{pair:?} is not NUMBER=TEXT")).hint("--accounts 2=\"the clamp hides the overflow for small inputs only\""))?;
-    Ok((locate::attempt(incident, number)?.started.event, without_secrets(text.trim())))
+        .ok_or_else(|| {
+            Error::usage(format!("{pair:?} is not NUMBER=TEXT"))
+                .hint("--accounts 2=\"the clamp hides the overflow for small inputs only\"")
+        })?;
+    Ok((
+        locate::attempt(incident, number)?.started.event,
+        without_secrets(text.trim()),
+    ))
 }
 
 /// Shows every earlier attempt and asks how the cause accounts for it, on a terminal.
 fn ask(incident: &Incident, cause: &str, said: &mut Vec<(EventId, Holds)>) {
-    let open: Vec<_> = causes::to_account_for(incident).filter(|a| !said.iter().any(|(e, _)| *e == a.started.event)).collect();
+    let open: Vec<_> = causes::to_account_for(incident)
+        .filter(|a| !said.iter().any(|(e, _)| *e == a.started.event))
+        .collect();
     if open.is_empty() || !ui::can_ask() {
         return;
     }
     ui::say(&Text::new().styled(Style::Bold, "cause: ").line(cause));
     for attempt in open {
-        ui::say(&Text::new().styled(Style::Bold, format!("attempt {}: ", attempt.ordinal)).line(attempt.headline()).line(format!("  → {}", causes::summary(attempt))));
-        let Some(answer) = ui::ask("how does the cause account for it? (start with ! when it contradicts it)") else { continue };
+        ui::say(
+            &Text::new()
+                .styled(Style::Bold, format!("attempt {}: ", attempt.ordinal))
+                .line(attempt.headline())
+                .line(format!("  → {}", causes::summary(attempt))),
+        );
+        let Some(answer) =
+            ui::ask("how does the cause account for it? (start with ! when it contradicts it)")
+        else {
+            continue;
+        };
         let holds = match answer.strip_prefix('!') {
             Some(why) => Holds::Contradicts(without_secrets(why.trim())),
             None => Holds::Accounts(without_secrets(&answer)),

@@ -54,9 +54,16 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
         let exceeded = session.budget(&incident)?.exceeded();
         let unmet: Vec<&Requirement> = requirements.iter().filter(|r| r.met_by.is_none()).collect();
         text = checklist(&requirements);
-        rows = requirements.iter().map(|r| json!({"requirement": r.name, "asks": r.asks, "met_by": r.met_by, "remedy": r.remedy})).collect();
+        rows = requirements
+            .iter()
+            .map(|r| json!({"requirement": r.name, "asks": r.asks, "met_by": r.met_by, "remedy": r.remedy}))
+            .collect();
         if !unmet.is_empty() && exceeded.is_empty() {
-            let mut error = Error::refused(format!("{} of {} requirements for giving up are not met by recorded evidence", unmet.len(), requirements.len()));
+            let mut error = Error::refused(format!(
+                "{} of {} requirements for giving up are not met by recorded evidence",
+                unmet.len(),
+                requirements.len()
+            ));
             for r in &unmet {
                 error = error.because(format!("{}: {}", r.name, r.asks)).hint(r.remedy);
             }
@@ -67,7 +74,10 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
         }
         gaps = unmet.iter().map(|r| format!("{}: {}", r.name, r.asks)).collect();
         for line in exceeded.iter().filter(|_| !gaps.is_empty()) {
-            text.push(Style::Yellow, format!("the budget has run out: {line}; the unmet requirements stand as gaps\n"));
+            text.push(
+                Style::Yellow,
+                format!("the budget has run out: {line}; the unmet requirements stand as gaps\n"),
+            );
         }
     }
     if status == Status::Resolved {
@@ -77,18 +87,30 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
         }
     }
     session.close(&id, &incident, status, note, gaps.clone())?;
-    text = text.plain("closed ").styled(Style::Cyan, id.short()).line(format!(" as {status}"));
+    text = text
+        .plain("closed ")
+        .styled(Style::Cyan, id.short())
+        .line(format!(" as {status}"));
     if status == Status::Resolved {
-        text = text.styled(Style::Dim, "next: git incident postmortem draft, git incident pr\n");
+        text = text.styled(
+            Style::Dim,
+            "next: git incident postmortem draft, git incident pr\n",
+        );
     }
-    Ok(Reply::new(json!({"incident": id, "status": status, "gaps": gaps, "requirements": rows}), text))
+    Ok(Reply::new(
+        json!({"incident": id, "status": status, "gaps": gaps, "requirements": rows}),
+        text,
+    ))
 }
 
 fn checklist(requirements: &[Requirement]) -> Text {
     let mut text = Text::new();
     for r in requirements {
         match &r.met_by {
-            Some(by) => text.push(Style::Green, format!("  met      {}: {} ({by})\n", r.name, r.asks)),
+            Some(by) => text.push(
+                Style::Green,
+                format!("  met      {}: {} ({by})\n", r.name, r.asks),
+            ),
             None => text.push(Style::Red, format!("  not met  {}: {}\n", r.name, r.asks)),
         }
     }

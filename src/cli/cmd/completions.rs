@@ -18,10 +18,10 @@ pub struct Args {
 /// # Errors
 /// An unknown shell.
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
-    let shell: clap_complete::Shell = args
-        .shell
-        .parse()
-        .map_err(|_| Error::usage(format!("{:?} is no shell we know", args.shell)).hint("bash, zsh, fish, elvish or powershell"))?;
+    let shell: clap_complete::Shell = args.shell.parse().map_err(|_| {
+        Error::usage(format!("{:?} is no shell we know", args.shell))
+            .hint("bash, zsh, fish, elvish or powershell")
+    })?;
     let mut out = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "git-incident", &mut out);
     let mut script = String::from_utf8_lossy(&out).into_owned();

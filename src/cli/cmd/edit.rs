@@ -14,7 +14,9 @@ use crate::session::keep::without_secrets;
 
 /// Arguments of `edit`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Without any option, on a terminal, the fields open in your editor (git var GIT_EDITOR).")]
+#[command(
+    after_help = "Without any option, on a terminal, the fields open in your editor (git var GIT_EDITOR)."
+)]
 pub struct Args {
     /// Id (7 digits or more) or ticket; the active one when left out
     pub incident: Option<String>,
@@ -66,7 +68,8 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let mut edited = from_flags(&args, &incident);
     if edited.is_empty() {
         if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-            return Err(Error::usage("nothing to change").hint("git incident edit --symptom \"…\"; see git incident edit -h"));
+            return Err(Error::usage("nothing to change")
+                .hint("git incident edit --symptom \"…\"; see git incident edit -h"));
         }
         edited = in_editor(&incident)?;
     }
@@ -74,13 +77,22 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         return Err(Error::usage("the title is empty"));
     }
     if edited.is_empty() {
-        return Ok(Reply::new(json!({"incident": id, "changed": []}), "nothing changed\n"));
+        return Ok(Reply::new(
+            json!({"incident": id, "changed": []}),
+            "nothing changed\n",
+        ));
     }
-    let changed: Vec<String> = serde_json::to_value(&edited).ok().and_then(|v| v.as_object().map(|o| o.keys().cloned().collect())).unwrap_or_default();
+    let changed: Vec<String> = serde_json::to_value(&edited)
+        .ok()
+        .and_then(|v| v.as_object().map(|o| o.keys().cloned().collect()))
+        .unwrap_or_default();
     session.append(&id, &[], |draft| draft.add(edited))?;
     let after = session.incident(&id)?;
     session.project_lines(&after, &[])?;
-    Ok(Reply::new(json!({"incident": id, "changed": changed}), format!("changed {} of {}\n", changed.join(", "), id.short())))
+    Ok(Reply::new(
+        json!({"incident": id, "changed": changed}),
+        format!("changed {} of {}\n", changed.join(", "), id.short()),
+    ))
 }
 
 fn from_flags(args: &Args, incident: &Incident) -> IncidentEdited {
@@ -89,7 +101,10 @@ fn from_flags(args: &Args, incident: &Incident) -> IncidentEdited {
     files.retain(|f| !args.remove_file.contains(&f.path));
     for path in &args.files {
         if !files.iter().any(|f| f.path == *path) {
-            files.push(FileRef { path: without_secrets(path), note: String::new() });
+            files.push(FileRef {
+                path: without_secrets(path),
+                note: String::new(),
+            });
         }
     }
     let mut labels = incident.labels.get().clone();
@@ -120,21 +135,42 @@ fn in_editor(incident: &Incident) -> Result<IncidentEdited> {
         symptom: incident.symptom.get().clone(),
         environment: incident.environment.get().clone(),
     };
-    let text = toml::to_string_pretty(&form).map_err(|e| Error::bug("the fields cannot be written as TOML").because(e))?;
-    let mut file = tempfile::Builder::new().prefix("incident-").suffix(".toml").tempfile()?;
-    std::io::Write::write_all(&mut file, format!("# Change what you like, then save and leave the editor.\n{text}").as_bytes())?;
+    let text = toml::to_string_pretty(&form)
+        .map_err(|e| Error::bug("the fields cannot be written as TOML").because(e))?;
+    let mut file = tempfile::Builder::new()
+        .prefix("incident-")
+        .suffix(".toml")
+        .tempfile()?;
+    std::io::Write::write_all(
+        &mut file,
+        format!("# Change what you like, then save and leave the editor.\n{text}").as_bytes(),
+    )?;
     interactive::edit(file.path())?;
     let back = std::fs::read_to_string(file.path())?;
-    let new: Form = toml::from_str(&back).map_err(|e| Error::usage("the form cannot be read; nothing was changed").because(e))?;
+    let new: Form = toml::from_str(&back)
+        .map_err(|e| Error::usage("the form cannot be read; nothing was changed").because(e))?;
     let changed = |new: String, old: &String| (new != *old).then(|| without_secrets(&new));
-    let note_of = |path: &str| incident.files.iter().find(|f| f.path == path).map_or_else(String::new, |f| f.note.clone());
+    let note_of = |path: &str| {
+        incident
+            .files
+            .iter()
+            .find(|f| f.path == path)
+            .map_or_else(String::new, |f| f.note.clone())
+    };
     Ok(IncidentEdited {
         title: changed(new.title, &form.title),
         ticket: changed(new.ticket, &form.ticket),
         symptom: changed(new.symptom, &form.symptom),
         environment: changed(new.environment, &form.environment),
-        files: (new.files != form.files)
-            .then(|| new.files.into_iter().map(|path| FileRef { note: note_of(&path), path: without_secrets(&path) }).collect()),
+        files: (new.files != form.files).then(|| {
+            new.files
+                .into_iter()
+                .map(|path| FileRef {
+                    note: note_of(&path),
+                    path: without_secrets(&path),
+                })
+                .collect()
+        }),
         labels: (new.labels != form.labels).then(|| new.labels.iter().map(|l| without_secrets(l)).collect()),
         status_note: None,
         next_preface: None,

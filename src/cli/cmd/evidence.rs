@@ -16,8 +16,19 @@ use crate::session::{Session, locate};
 use crate::store::evidence::{Check, check, read_file};
 
 /// Kinds of evidence.
-const KINDS: [&str; 11] =
-    ["file", "log", "diff", "untracked", "profile", "sizes", "tensor", "samples", "capture", "record", "arithmetic"];
+const KINDS: [&str; 11] = [
+    "file",
+    "log",
+    "diff",
+    "untracked",
+    "profile",
+    "sizes",
+    "tensor",
+    "samples",
+    "capture",
+    "record",
+    "arithmetic",
+];
 
 /// Arguments of `evidence`.
 #[derive(Debug, clap::Args)]
@@ -75,7 +86,14 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
     match args.action {
         None | Some(Action::List) => Ok(list(&id, &incident)),
-        Some(Action::Add { files, kind, name, attempt, external, allow_secret }) => {
+        Some(Action::Add {
+            files,
+            kind,
+            name,
+            attempt,
+            external,
+            allow_secret,
+        }) => {
             if name.is_some() && files.len() > 1 {
                 return Err(Error::usage("--name is for one file"));
             }
@@ -86,14 +104,24 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
             let allow = allow_secret
                 .iter()
                 .map(|text| {
-                    text.parse::<AllowedFinding>()
-                        .map_err(|_| Error::usage(format!("{text:?} names no finding")).hint("--allow-secret RULE:LINE:COLUMN, as the scan prints it"))
+                    text.parse::<AllowedFinding>().map_err(|_| {
+                        Error::usage(format!("{text:?} names no finding"))
+                            .hint("--allow-secret RULE:LINE:COLUMN, as the scan prints it")
+                    })
                 })
                 .collect::<Result<Vec<_>>>()?;
-            let adding = Adding { kind, name, attempt, external, allow };
+            let adding = Adding {
+                kind,
+                name,
+                attempt,
+                external,
+                allow,
+            };
             add(&session, &id, &files, &adding)
         }
-        Some(Action::Show { evidence, output }) => show(&session, &incident, &evidence, output.as_deref(), json),
+        Some(Action::Show { evidence, output }) => {
+            show(&session, &incident, &evidence, output.as_deref(), json)
+        }
         Some(Action::Verify) => Ok(verify(&session, &id, &incident)),
     }
 }
@@ -108,7 +136,10 @@ struct Adding {
 
 fn add(session: &Session, id: &Oid, files: &[PathBuf], adding: &Adding) -> Result<Reply> {
     // Everything is read and judged before anything is recorded: all of them or none.
-    let events = files.iter().map(|path| one(session, path, adding)).collect::<Result<Vec<_>>>()?;
+    let events = files
+        .iter()
+        .map(|path| one(session, path, adding))
+        .collect::<Result<Vec<_>>>()?;
     let oids: Vec<Oid> = events.iter().filter_map(|e| e.oid.clone()).collect();
     session.append(id, &oids, |draft| {
         for event in &events {
@@ -118,8 +149,14 @@ fn add(session: &Session, id: &Oid, files: &[PathBuf], adding: &Adding) -> Resul
     })?;
     let mut text = Text::new();
     for event in &events {
-        let place = event.oid.as_ref().map_or_else(|| format!("outside, at {}", event.location), |o| o.short().to_owned());
-        text.add_line(format!("kept {} ({}, {} bytes): {place}", event.name, event.kind, event.bytes));
+        let place = event.oid.as_ref().map_or_else(
+            || format!("outside, at {}", event.location),
+            |o| o.short().to_owned(),
+        );
+        text.add_line(format!(
+            "kept {} ({}, {} bytes): {place}",
+            event.name, event.kind, event.bytes
+        ));
     }
     let rows: Vec<_> = events
         .iter()
@@ -129,9 +166,18 @@ fn add(session: &Session, id: &Oid, files: &[PathBuf], adding: &Adding) -> Resul
 }
 
 fn one(session: &Session, path: &Path, adding: &Adding) -> Result<EvidenceAdded> {
-    let own_name = path.file_name().map_or_else(|| "stdin".to_owned(), |n| n.to_string_lossy().into_owned());
-    let name = adding.name.clone().unwrap_or(if path.as_os_str() == "-" { "stdin".to_owned() } else { own_name });
-    let kind = adding.kind.clone().unwrap_or_else(|| guess_kind(&name).to_owned());
+    let own_name = path
+        .file_name()
+        .map_or_else(|| "stdin".to_owned(), |n| n.to_string_lossy().into_owned());
+    let name = adding.name.clone().unwrap_or(if path.as_os_str() == "-" {
+        "stdin".to_owned()
+    } else {
+        own_name
+    });
+    let kind = adding
+        .kind
+        .clone()
+        .unwrap_or_else(|| guess_kind(&name).to_owned());
     if adding.external {
         return session.describe_outside(path, &kind, adding.attempt);
     }
@@ -151,7 +197,13 @@ fn one(session: &Session, path: &Path, adding: &Adding) -> Result<EvidenceAdded>
 }
 
 fn guess_kind(name: &str) -> &'static str {
-    match name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase().as_str() {
+    match name
+        .rsplit('.')
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase()
+        .as_str()
+    {
         "log" | "txt" | "out" | "err" => "log",
         "diff" | "patch" => "diff",
         "npy" | "npz" | "safetensors" | "pt" => "tensor",
@@ -163,19 +215,29 @@ fn guess_kind(name: &str) -> &'static str {
 fn list(id: &Oid, incident: &Incident) -> Reply {
     let mut text = Text::new();
     for e in &incident.evidence {
-        let attempt = e.attempt.and_then(|a| incident.attempt(a)).map_or_else(String::new, |a| format!(" attempt {}", a.ordinal));
+        let attempt = e
+            .attempt
+            .and_then(|a| incident.attempt(a))
+            .map_or_else(String::new, |a| format!(" attempt {}", a.ordinal));
         text.push(Style::Cyan, e.oid.as_ref().map_or("outside", |o| o.short()));
         let erased = if e.erased { " (erased)" } else { "" };
-        text.add_line(format!(" {:<9} {:>9} {}{attempt}{erased}", e.kind, e.bytes, e.name));
+        text.add_line(format!(
+            " {:<9} {:>9} {}{attempt}{erased}",
+            e.kind, e.bytes, e.name
+        ));
     }
     if incident.evidence.is_empty() {
         text.add_line("nothing is kept yet: git incident evidence add FILE");
     }
-    Reply::new(json!({"incident": id, "evidence": incident.evidence.iter().map(views::evidence).collect::<Vec<_>>()}), text)
+    Reply::new(
+        json!({"incident": id, "evidence": incident.evidence.iter().map(views::evidence).collect::<Vec<_>>()}),
+        text,
+    )
 }
 
 fn find<'i>(incident: &'i Incident, named: &str) -> Result<&'i Evidence> {
-    let by_digits = |e: &&Evidence| named.len() >= 4 && e.oid.as_ref().is_some_and(|o| o.as_str().starts_with(named));
+    let by_digits =
+        |e: &&Evidence| named.len() >= 4 && e.oid.as_ref().is_some_and(|o| o.as_str().starts_with(named));
     let by_name = |e: &&Evidence| e.name == named;
     let mut found: Vec<&Evidence> = incident.evidence.iter().filter(by_digits).collect();
     if found.is_empty() {
@@ -184,27 +246,43 @@ fn find<'i>(incident: &'i Incident, named: &str) -> Result<&'i Evidence> {
     let distinct: std::collections::BTreeSet<_> = found.iter().map(|e| &e.oid).collect();
     match (found.last(), distinct.len()) {
         (Some(e), 1) => Ok(e),
-        (None, _) => Err(Error::refused(format!("the incident keeps no {named:?}")).hint("list what it keeps: git incident evidence list")),
-        (Some(_), n) => Err(Error::refused(format!("{named:?} means {n} files")).hint("name one by the first digits of its blob: git incident evidence list")),
+        (None, _) => Err(Error::refused(format!("the incident keeps no {named:?}"))
+            .hint("list what it keeps: git incident evidence list")),
+        (Some(_), n) => Err(Error::refused(format!("{named:?} means {n} files"))
+            .hint("name one by the first digits of its blob: git incident evidence list")),
     }
 }
 
-fn show(session: &Session, incident: &Incident, named: &str, output: Option<&Path>, json: bool) -> Result<Reply> {
+fn show(
+    session: &Session,
+    incident: &Incident,
+    named: &str,
+    output: Option<&Path>,
+    json: bool,
+) -> Result<Reply> {
     let evidence = find(incident, named)?;
     let view = views::evidence(evidence);
     let Some(oid) = &evidence.oid else {
-        return Err(Error::refused(format!("{} was not stored", evidence.name)).hint(format!("it stands at {}", evidence.location)));
+        return Err(Error::refused(format!("{} was not stored", evidence.name))
+            .hint(format!("it stands at {}", evidence.location)));
     };
     if evidence.erased {
         return Err(Error::refused(format!("{} was erased for good", evidence.name)));
     }
     let bytes = session.repo.blob(oid)?;
     if let Some(path) = output {
-        std::fs::write(path, &bytes).map_err(|e| Error::refused(format!("{} cannot be written", path.display())).because(e))?;
-        return Ok(Reply::new(json!({"evidence": view, "path": path}), format!("wrote {} bytes to {}\n", bytes.len(), path.display())));
+        std::fs::write(path, &bytes)
+            .map_err(|e| Error::refused(format!("{} cannot be written", path.display())).because(e))?;
+        return Ok(Reply::new(
+            json!({"evidence": view, "path": path}),
+            format!("wrote {} bytes to {}\n", bytes.len(), path.display()),
+        ));
     }
     if json {
-        return Ok(Reply::new(json!({"evidence": view, "text": String::from_utf8_lossy(&bytes)}), ""));
+        return Ok(Reply::new(
+            json!({"evidence": view, "text": String::from_utf8_lossy(&bytes)}),
+            "",
+        ));
     }
     if std::io::stdout().is_terminal() {
         return Ok(Reply::new(json!({}), String::from_utf8_lossy(&bytes).into_owned()).paged());

@@ -41,7 +41,9 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
                 .events
                 .iter()
                 .filter_map(|e| match &e.body {
-                    crate::event::line::Body::Known(crate::event::Data::LedgerContinued(d)) => Some(d.segment.clone()),
+                    crate::event::line::Body::Known(crate::event::Data::LedgerContinued(d)) => {
+                        Some(d.segment.clone())
+                    }
                     _ => None,
                 })
                 .collect();
@@ -55,7 +57,8 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let view = json!({"incident": id, "format": args.format, "text": text});
     if let Some(path) = args.output {
-        std::fs::write(&path, &bytes).map_err(|e| Error::refused(format!("{} cannot be written", path.display())).because(e))?;
+        std::fs::write(&path, &bytes)
+            .map_err(|e| Error::refused(format!("{} cannot be written", path.display())).because(e))?;
         return Ok(Reply::new(view, format!("wrote {}\n", path.display())));
     }
     if json {

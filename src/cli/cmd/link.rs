@@ -34,16 +34,29 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let session = open_session()?;
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
     let commit = session.repo.resolve_commit(&args.commit)?;
-    let role = args.role.as_deref().map(|r| r.parse::<Role>().map_err(Error::usage)).transpose()?;
+    let role = args
+        .role
+        .as_deref()
+        .map(|r| r.parse::<Role>().map_err(Error::usage))
+        .transpose()?;
     if args.remove {
-        let linked = incident.links.iter().any(|l| !l.unlinked && l.commit == commit && role.is_none_or(|r| r == l.role));
+        let linked = incident
+            .links
+            .iter()
+            .any(|l| !l.unlinked && l.commit == commit && role.is_none_or(|r| r == l.role));
         if !linked {
-            return Err(Error::refused(format!("commit {} is not linked", commit.short())).hint("see the links: git incident show"));
+            return Err(Error::refused(format!("commit {} is not linked", commit.short()))
+                .hint("see the links: git incident show"));
         }
         session.unlink_commit(&id, &commit, role)?;
-        return Ok(Reply::new(json!({"incident": id, "commit": commit, "removed": true}), format!("unlinked {}\n", commit.short())));
+        return Ok(Reply::new(
+            json!({"incident": id, "commit": commit, "removed": true}),
+            format!("unlinked {}\n", commit.short()),
+        ));
     }
-    let role = role.ok_or_else(|| Error::usage("the role is missing").hint("--as failed, fix, partial, offending, revert or related"))?;
+    let role = role.ok_or_else(|| {
+        Error::usage("the role is missing").hint("--as failed, fix, partial, offending, revert or related")
+    })?;
     let attempt = match &args.attempt {
         Some(named) => Some(locate::attempt(&incident, named)?.started.event),
         None if matches!(role, Role::Failed | Role::Fix | Role::Partial) => session.active_attempt(&id),

@@ -38,7 +38,9 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
             && (!args.open || *i.status == Status::Open)
             && args.label.as_ref().is_none_or(|l| i.labels.contains(l))
     });
-    incidents.sort_by(|a, b| (*a.status != Status::Open, b.last_at, &a.id).cmp(&(*b.status != Status::Open, a.last_at, &b.id)));
+    incidents.sort_by(|a, b| {
+        (*a.status != Status::Open, b.last_at, &a.id).cmp(&(*b.status != Status::Open, a.last_at, &b.id))
+    });
     let view = json!({"incidents": incidents.iter().map(views::row).collect::<Vec<_>>()});
     if json {
         return Ok(Reply::new(view, ""));
@@ -58,17 +60,41 @@ fn row(text: &mut Text, incident: &Incident, active: bool) {
     let id = incident.id.as_ref().map_or("", |id| id.short());
     text.push(Style::Bold, if active { "* " } else { "  " });
     text.push(Style::Cyan, id);
-    text.push(status_style(*incident.status), format!(" {:<9}", incident.status.as_str()));
-    text.push(Style::Dim, format!(" {}  {:>2} attempts  ", incident.last_at.to_date(), incident.attempts.len()));
+    text.push(
+        status_style(*incident.status),
+        format!(" {:<9}", incident.status.as_str()),
+    );
+    text.push(
+        Style::Dim,
+        format!(
+            " {}  {:>2} attempts  ",
+            incident.last_at.to_date(),
+            incident.attempts.len()
+        ),
+    );
     if !incident.ticket.is_empty() {
         text.push(Style::Bold, format!("[{}] ", one_line(&incident.ticket)));
     }
     text.push(Style::Plain, one_line(&incident.title));
     if incident.status.rivals().count() > 0 {
-        text.push(Style::Yellow, format!("  (also said: {})", incident.status.rivals().map(|s| s.as_str()).collect::<Vec<_>>().join(", ")));
+        text.push(
+            Style::Yellow,
+            format!(
+                "  (also said: {})",
+                incident
+                    .status
+                    .rivals()
+                    .map(|s| s.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+        );
     }
     if !incident.damaged.is_empty() {
-        text.push(Style::Red, format!("  ({} damaged lines)", incident.damaged.len()));
+        text.push(
+            Style::Red,
+            format!("  ({} damaged lines)", incident.damaged.len()),
+        );
     }
     text.push(Style::Plain, "\n");
 }

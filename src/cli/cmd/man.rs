@@ -26,7 +26,8 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         let page = render(&command, "git-incident")?;
         return Ok(Reply::new(json!({"page": page}), page));
     };
-    std::fs::create_dir_all(&directory).map_err(|e| Error::refused(format!("{} cannot be made", directory.display())).because(e))?;
+    std::fs::create_dir_all(&directory)
+        .map_err(|e| Error::refused(format!("{} cannot be made", directory.display())).because(e))?;
     let mut written = Vec::new();
     let mut pages = vec![("git-incident".to_owned(), command.clone())];
     for sub in command.get_subcommands().filter(|s| !s.is_hide_set()) {
@@ -34,7 +35,8 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     }
     for (name, command) in pages {
         let path = directory.join(format!("{name}.1"));
-        std::fs::write(&path, render(&command, &name)?).map_err(|e| Error::refused(format!("{} cannot be written", path.display())).because(e))?;
+        std::fs::write(&path, render(&command, &name)?)
+            .map_err(|e| Error::refused(format!("{} cannot be written", path.display())).because(e))?;
         written.push(path.display().to_string());
     }
     let text = format!("wrote {} pages to {}\n", written.len(), directory.display());
@@ -45,6 +47,8 @@ fn render(command: &clap::Command, name: &str) -> Result<String> {
     let mut out = Vec::new();
     // The name is leaked to fit clap's type: once for each page, in a process that then ends.
     let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    clap_mangen::Man::new(command.clone().name(name)).render(&mut out).map_err(|e| Error::bug("a manual page cannot be made").because(e))?;
+    clap_mangen::Man::new(command.clone().name(name))
+        .render(&mut out)
+        .map_err(|e| Error::bug("a manual page cannot be made").because(e))?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }

@@ -28,9 +28,20 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
     // A contradiction (closed there, open here) may be settled by saying it again.
     if *incident.status == Status::Open && incident.status.rivals().count() == 0 {
-        return Err(Error::refused(format!("incident {} is open", id.short())).hint("work on it: git incident use, git incident status"));
+        return Err(Error::refused(format!("incident {} is open", id.short()))
+            .hint("work on it: git incident use, git incident status"));
     }
-    session.append(&id, &[], |draft| draft.add(IncidentReopened { note: without_secrets(&args.message.unwrap_or_default()) }))?;
-    session.set_active(&Active { incident: Some(id.clone()), attempt: None })?;
-    Ok(Reply::new(json!({"incident": id, "status": Status::Open}), format!("reopened {} {}\n", id.short(), *incident.title)))
+    session.append(&id, &[], |draft| {
+        draft.add(IncidentReopened {
+            note: without_secrets(&args.message.unwrap_or_default()),
+        })
+    })?;
+    session.set_active(&Active {
+        incident: Some(id.clone()),
+        attempt: None,
+    })?;
+    Ok(Reply::new(
+        json!({"incident": id, "status": Status::Open}),
+        format!("reopened {} {}\n", id.short(), *incident.title),
+    ))
 }

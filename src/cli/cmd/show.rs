@@ -2,12 +2,12 @@
 
 use crate::cli::ui::{Style, Text};
 use crate::cli::{Reply, open_session};
-use crate::model::{Result, command_line};
 use crate::model::incident::{Attempt, Incident, Note};
 use crate::model::outcome::{Bug, Hypothesis};
 use crate::model::rate;
 use crate::model::status::NextState;
 use crate::model::time::human_duration;
+use crate::model::{Result, command_line};
 use crate::report::standing::Standing;
 use crate::report::views;
 
@@ -35,8 +35,17 @@ fn text(incident: &Incident, standing: &Standing) -> Text {
     let mut text = heading(incident);
     text.field("Symptom", &incident.symptom);
     text.field("Environment", &incident.environment);
-    let files: Vec<String> =
-        incident.files.iter().map(|f| if f.note.is_empty() { f.path.clone() } else { format!("{}: {}", f.path, f.note) }).collect();
+    let files: Vec<String> = incident
+        .files
+        .iter()
+        .map(|f| {
+            if f.note.is_empty() {
+                f.path.clone()
+            } else {
+                format!("{}: {}", f.path, f.note)
+            }
+        })
+        .collect();
     text.field("Files", &files.join("\n"));
     text.field("Labels", &incident.labels.join(", "));
     text.field("Gaps", &incident.gaps.join("\n"));
@@ -45,8 +54,14 @@ fn text(incident: &Incident, standing: &Standing) -> Text {
         text.field("Cause", &format!("{} ({})", cause.text, cause.state));
     }
     for link in incident.links.iter().filter(|l| !l.unlinked) {
-        let attempt = link.attempt.and_then(|a| incident.attempt(a)).map_or_else(String::new, |a| format!(" (attempt {})", a.ordinal));
-        text.field("Commit", &format!("{} {}{attempt} {}", link.commit.short(), link.role, link.subject));
+        let attempt = link
+            .attempt
+            .and_then(|a| incident.attempt(a))
+            .map_or_else(String::new, |a| format!(" (attempt {})", a.ordinal));
+        text.field(
+            "Commit",
+            &format!("{} {}{attempt} {}", link.commit.short(), link.role, link.subject),
+        );
     }
     for attempt in &incident.attempts {
         attempt_text(&mut text, incident, attempt);
@@ -63,7 +78,10 @@ fn text(incident: &Incident, standing: &Standing) -> Text {
 pub(crate) fn heading(incident: &Incident) -> Text {
     let mut text = Text::new();
     text.push(Style::Cyan, incident.id.as_ref().map_or("", |i| i.short()));
-    text.push(status_style(*incident.status), format!(" {} ", incident.status.as_str()));
+    text.push(
+        status_style(*incident.status),
+        format!(" {} ", incident.status.as_str()),
+    );
     if !incident.ticket.is_empty() {
         text.push(Style::Bold, format!("[{}] ", one_line(&incident.ticket)));
     }
@@ -92,10 +110,19 @@ pub(crate) fn repro_line(incident: &Incident, standing: &Standing) -> String {
         rate.runs,
         low * 100.0,
         high * 100.0,
-        if rate.reliable { "reliable" } else { "not reliable yet" }
+        if rate.reliable {
+            "reliable"
+        } else {
+            "not reliable yet"
+        }
     );
     if rate.needed != rate::NEVER {
-        line.push_str(&format!("; a fix must pass {} times, has passed {} of {}", rate.needed, rate.fix_runs - rate.fix_failures, rate.fix_runs));
+        line.push_str(&format!(
+            "; a fix must pass {} times, has passed {} of {}",
+            rate.needed,
+            rate.fix_runs - rate.fix_failures,
+            rate.fix_runs
+        ));
     }
     line
 }
@@ -132,11 +159,27 @@ fn attempt_text(text: &mut Text, incident: &Incident, attempt: &Attempt) {
     text.field("Conclusion", &attempt.conclusion);
     text.field("Rules out", &attempt.rules_out.join("\n"));
     for (outcome, conclusion) in &attempt.rivals {
-        text.field("Also said", &format!("{}, bug {}: {conclusion}", outcome.hypothesis, outcome.bug));
+        text.field(
+            "Also said",
+            &format!("{}, bug {}: {conclusion}", outcome.hypothesis, outcome.bug),
+        );
     }
     notes_text(text, &attempt.notes, "");
-    for evidence in incident.evidence.iter().filter(|e| e.attempt == Some(attempt.started.event)) {
-        text.field("Evidence", &format!("{} {} ({}, {} bytes)", evidence.oid.as_ref().map_or("outside", |o| o.short()), evidence.name, evidence.kind, evidence.bytes));
+    for evidence in incident
+        .evidence
+        .iter()
+        .filter(|e| e.attempt == Some(attempt.started.event))
+    {
+        text.field(
+            "Evidence",
+            &format!(
+                "{} {} ({}, {} bytes)",
+                evidence.oid.as_ref().map_or("outside", |o| o.short()),
+                evidence.name,
+                evidence.kind,
+                evidence.bytes
+            ),
+        );
     }
 }
 
@@ -155,7 +198,11 @@ fn notes_text(text: &mut Text, notes: &[Note], heading: &str) {
                 (None, Some(status)) => format!("exit {status}"),
                 (None, None) => "not started".to_owned(),
             };
-            line.push_str(&format!("  $ {}  → {end} in {}", command_line::join(&run.argv), human_duration(run.millis)));
+            line.push_str(&format!(
+                "  $ {}  → {end} in {}",
+                command_line::join(&run.argv),
+                human_duration(run.millis)
+            ));
         }
         if !note.text.is_empty() {
             line.push_str(&format!("  {}", note.text));
@@ -169,14 +216,29 @@ pub(crate) fn differences_text(text: &mut Text, incident: &Incident) {
     if incident.differences.is_empty() {
         return;
     }
-    let case = |name: &str, fallback: &str| if name.is_empty() { fallback.to_owned() } else { name.to_owned() };
+    let case = |name: &str, fallback: &str| {
+        if name.is_empty() {
+            fallback.to_owned()
+        } else {
+            name.to_owned()
+        }
+    };
     text.push(
         Style::Bold,
-        format!("\nKey differences: {} vs {}\n", case(&incident.working_case, "working"), case(&incident.broken_case, "broken")),
+        format!(
+            "\nKey differences: {} vs {}\n",
+            case(&incident.working_case, "working"),
+            case(&incident.broken_case, "broken")
+        ),
     );
     for d in &incident.differences {
         let mark = if d.eliminated { "✗" } else { "·" };
-        text.add_line(format!("  {mark} {}: {} | {}", d.factor, one_line(&d.working), one_line(&d.broken)));
+        text.add_line(format!(
+            "  {mark} {}: {} | {}",
+            d.factor,
+            one_line(&d.working),
+            one_line(&d.broken)
+        ));
     }
 }
 
@@ -192,7 +254,14 @@ pub(crate) fn next_text(text: &mut Text, incident: &Incident) {
             NextState::Done => ("✓", Style::Dim),
             NextState::Dropped => ("✗", Style::Dim),
         };
-        text.push(style, format!("  {}. [{mark}] {}\n", i + 1, next.text.replace('\n', "\n         ")));
+        text.push(
+            style,
+            format!(
+                "  {}. [{mark}] {}\n",
+                i + 1,
+                next.text.replace('\n', "\n         ")
+            ),
+        );
     }
 }
 
@@ -203,15 +272,27 @@ fn evidence_text(text: &mut Text, incident: &Incident) {
     }
     text.push(Style::Bold, "\nEvidence\n");
     for e in loose {
-        let place = e.oid.as_ref().map_or_else(|| format!("outside: {}", e.location), |o| o.short().to_owned());
+        let place = e
+            .oid
+            .as_ref()
+            .map_or_else(|| format!("outside: {}", e.location), |o| o.short().to_owned());
         let state = if e.erased { " erased" } else { "" };
-        text.add_line(format!("  {place} {} ({}, {} bytes){state}", e.name, e.kind, e.bytes));
+        text.add_line(format!(
+            "  {place} {} ({}, {} bytes){state}",
+            e.name, e.kind, e.bytes
+        ));
     }
 }
 
 fn trouble_text(text: &mut Text, incident: &Incident) {
     for conflict in views::conflicts(incident) {
-        text.push(Style::Yellow, format!("\nconflict in {}: {} and, written at the same time, {}\n", conflict["field"], conflict["value"], conflict["rival"]));
+        text.push(
+            Style::Yellow,
+            format!(
+                "\nconflict in {}: {} and, written at the same time, {}\n",
+                conflict["field"], conflict["value"], conflict["rival"]
+            ),
+        );
     }
     for line in &incident.damaged {
         text.push(Style::Red, format!("\ndamaged line, kept as it is: {line}\n"));

@@ -21,8 +21,10 @@ use crate::session::running::{Ran, RunRequest};
 
 /// Arguments of `try`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "It exits with the command's own status; 124 when it was ended as a hang, 125 for trouble of git incident itself,\n\
-                        126 or 127 when the command could not be started.")]
+#[command(
+    after_help = "It exits with the command's own status; 124 when it was ended as a hang, 125 for trouble of git incident itself,\n\
+                        126 or 127 when the command could not be started."
+)]
 pub struct Args {
     /// Make it a whole attempt: why it might work
     #[arg(long, short = 'H')]
@@ -81,7 +83,11 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
     session.author().map_err(ours)?;
     let sides = args.outcome.sides();
     if args.hypothesis.is_none() && (sides.0.is_some() || sides.1.is_some()) {
-        return Err((2, Error::usage("an outcome belongs to an attempt").hint("make it one with -H \"why it might work\"")));
+        return Err((
+            2,
+            Error::usage("an outcome belongs to an attempt")
+                .hint("make it one with -H \"why it might work\""),
+        ));
     }
     let before = session.snapshot().map_err(ours)?;
     // The attempt stands in the ledger before its command runs: whatever happens then, it was tried.
@@ -101,10 +107,25 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
     let ran = match session.run_command(&request) {
         Ok(ran) => ran,
         Err(failure) => {
-            let argv = args.command.iter().map(|a| without_secrets(&a.to_string_lossy())).collect();
-            let run = crate::model::incident::RunRecord { argv, commit: before.commit.clone(), tree: before.tree.clone(), dirty: before.dirty, ..Default::default() };
+            let argv = args
+                .command
+                .iter()
+                .map(|a| without_secrets(&a.to_string_lossy()))
+                .collect();
+            let run = crate::model::incident::RunRecord {
+                argv,
+                commit: before.commit.clone(),
+                tree: before.tree.clone(),
+                dirty: before.dirty,
+                ..Default::default()
+            };
             let text = format!("could not be started: {}", failure.error);
-            let noted = AttemptNoted { attempt, text: text.clone(), run: Some(run), ..Default::default() };
+            let noted = AttemptNoted {
+                attempt,
+                text: text.clone(),
+                run: Some(run),
+                ..Default::default()
+            };
             session.append(&id, &[], |draft| draft.add(noted)).map_err(ours)?;
             if let (Some(attempt), Some(_)) = (attempt, &args.hypothesis) {
                 finish(&session, &id, attempt, &args, text, None).map_err(ours)?;
@@ -114,11 +135,17 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
     };
     let kept = session.keep_run(&ran, &before, attempt).map_err(ours)?;
     let oids: Vec<Oid> = kept.iter().filter_map(|k| k.event.oid.clone()).collect();
-    let run = session.run_record(&args.command, &ran, &before, &args.tools, &oids).map_err(ours)?;
+    let run = session
+        .run_record(&args.command, &ran, &before, &args.tools, &oids)
+        .map_err(ours)?;
     let view_of_run = views::run(&run);
     let exit = ran.outcome.end.exit_code();
     let result = describe(&ran);
-    let noted = AttemptNoted { attempt, run: Some(run), ..Default::default() };
+    let noted = AttemptNoted {
+        attempt,
+        run: Some(run),
+        ..Default::default()
+    };
     session
         .append(&id, &oids, |draft| {
             for file in &kept {
@@ -127,7 +154,11 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
             draft.add(noted)
         })
         .map_err(ours)?;
-    for remark in kept.iter().filter_map(|k| k.remark.clone()).chain(session.remarks.drain(..)) {
+    for remark in kept
+        .iter()
+        .filter_map(|k| k.remark.clone())
+        .chain(session.remarks.drain(..))
+    {
         ui::remark(&remark);
     }
     let mut outcome = None;
@@ -137,9 +168,16 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
     if !json {
         let place = if attempt.is_some() { "attempt" } else { "incident" };
         let files = if oids.len() == 1 { "file" } else { "files" };
-        ui::remark(&format!("{result}; recorded on the {place}, {} {files} kept", oids.len()));
+        ui::remark(&format!(
+            "{result}; recorded on the {place}, {} {files} kept",
+            oids.len()
+        ));
     }
-    let findings: Vec<_> = ran.hang().map(|kind| json!({"class": "hang", "reason": kind, "primary": true})).into_iter().collect();
+    let findings: Vec<_> = ran
+        .hang()
+        .map(|kind| json!({"class": "hang", "reason": kind, "primary": true}))
+        .into_iter()
+        .collect();
     let view = json!({
         "incident": id,
         "attempt": attempt,
@@ -161,7 +199,9 @@ fn begin(session: &Session, id: &Oid, hypothesis: &str, args: &Args) -> Result<E
     let incident = session.incident(id)?;
     session.must_be_open(&incident)?;
     for line in session.budget(&incident)?.exceeded() {
-        ui::remark(&format!("budget: {line}; give up with: git incident close --blocked"));
+        ui::remark(&format!(
+            "budget: {line}; give up with: git incident close --blocked"
+        ));
     }
     let command: Vec<_> = args.command.iter().map(|a| a.to_string_lossy()).collect();
     let started = AttemptStarted {
@@ -171,7 +211,10 @@ fn begin(session: &Session, id: &Oid, hypothesis: &str, args: &Args) -> Result<E
         action: without_secrets(&format!("`{}`", command_line::join(&command))),
     };
     let event = session.append(id, &[], |draft| draft.add(started))?.value;
-    session.set_active(&Active { incident: Some(id.clone()), attempt: Some(event) })?;
+    session.set_active(&Active {
+        incident: Some(id.clone()),
+        attempt: Some(event),
+    })?;
     Ok(event)
 }
 
@@ -185,14 +228,40 @@ fn describe(ran: &Ran) -> String {
     }
 }
 
-fn finish(session: &Session, id: &Oid, attempt: EventId, args: &Args, result: String, exit: Option<i32>) -> Result<Outcome> {
+fn finish(
+    session: &Session,
+    id: &Oid,
+    attempt: EventId,
+    args: &Args,
+    result: String,
+    exit: Option<i32>,
+) -> Result<Outcome> {
     let (hypothesis, bug) = args.outcome.sides();
     // What was said counts. Else only one thing follows by itself: the repro command that still shows the bug.
     let repro = session.incident(id)?.repro;
-    let is_repro = repro.command.iter().map(String::as_str).eq(args.command.iter().map(|a| a.to_str().unwrap_or("\u{fffd}")));
-    let shown = is_repro && repro.fails_when == crate::model::status::FailsWhen::Exit && exit.is_some_and(|status| status != 0);
-    let outcome = Outcome { hypothesis: hypothesis.unwrap_or_default(), bug: bug.unwrap_or(if shown { Bug::Remains } else { Bug::Unknown }) };
+    let is_repro = repro
+        .command
+        .iter()
+        .map(String::as_str)
+        .eq(args.command.iter().map(|a| a.to_str().unwrap_or("\u{fffd}")));
+    let shown = is_repro
+        && repro.fails_when == crate::model::status::FailsWhen::Exit
+        && exit.is_some_and(|status| status != 0);
+    let outcome = Outcome {
+        hypothesis: hypothesis.unwrap_or_default(),
+        bug: bug.unwrap_or(if shown { Bug::Remains } else { Bug::Unknown }),
+    };
     let conclusion = args.message.clone().unwrap_or_default();
-    session.end_attempt(id, Ending { attempt, outcome, action: String::new(), result, conclusion, rules_out: Vec::new() })?;
+    session.end_attempt(
+        id,
+        Ending {
+            attempt,
+            outcome,
+            action: String::new(),
+            result,
+            conclusion,
+            rules_out: Vec::new(),
+        },
+    )?;
     Ok(outcome)
 }
