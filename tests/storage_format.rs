@@ -7,6 +7,8 @@
 mod ledgers;
 #[path = "storage_format/view.rs"]
 mod view;
+#[path = "storage_format/writing.rs"]
+mod writing;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -32,14 +32,19 @@ impl EventType for AttemptEnded {
     const TYPE: &'static str = "attempt.ended";
 
     fn apply(&self, event: &Context<'_>, incident: &mut Incident) {
-        let Some(attempt) = incident.attempts.iter_mut().find(|a| a.started.event == self.attempt) else { return };
-        if let Some(former) = &attempt.ended {
-            if (event.is_after)(former.event) {
-                attempt.rivals.clear();
-            } else if attempt.outcome != self.outcome || attempt.conclusion != self.conclusion {
-                attempt.rivals.push((attempt.outcome, attempt.conclusion.clone()));
-            }
-        }
+        let Some(attempt) = incident
+            .attempts
+            .iter_mut()
+            .find(|a| a.started.event == self.attempt)
+        else {
+            return;
+        };
+        let former = attempt
+            .ended
+            .as_ref()
+            .map(|e| (e.event, (attempt.outcome, attempt.conclusion.clone())));
+        let now = (self.outcome, self.conclusion.clone());
+        attempt.rivals.update(former, &now, event.is_after);
         attempt.ended = Some(event.stamp.clone());
         attempt.outcome = self.outcome;
         if !self.action.is_empty() {
@@ -61,7 +66,10 @@ mod tests {
     fn end(attempt: usize, bug: Bug, conclusion: &str) -> Data {
         AttemptEnded {
             attempt: id(attempt),
-            outcome: Outcome { hypothesis: Hypothesis::Supported, bug },
+            outcome: Outcome {
+                hypothesis: Hypothesis::Supported,
+                bug,
+            },
             action: String::new(),
             result: String::new(),
             conclusion: conclusion.into(),
@@ -72,7 +80,12 @@ mod tests {
 
     #[test]
     fn the_last_word_counts_and_a_missing_attempt_is_no_panic() {
-        let incident = fold(vec![AttemptStarted::default().into(), end(0, Bug::Remains, "a"), end(0, Bug::Fixed, "b"), end(7, Bug::Fixed, "c")]);
+        let incident = fold(vec![
+            AttemptStarted::default().into(),
+            end(0, Bug::Remains, "a"),
+            end(0, Bug::Fixed, "b"),
+            end(7, Bug::Fixed, "c"),
+        ]);
         assert_eq!(incident.attempts[0].outcome.bug, Bug::Fixed);
         assert_eq!(incident.attempts[0].conclusion, "b");
         assert!(incident.attempts[0].rivals.is_empty());

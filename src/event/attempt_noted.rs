@@ -38,7 +38,11 @@ impl EventType for AttemptNoted {
             run: self.run.clone(),
         };
         // A note on an attempt that is not there (its line was lost elsewhere) stays visible.
-        match incident.attempts.iter_mut().find(|a| Some(a.started.event) == self.attempt) {
+        match incident
+            .attempts
+            .iter_mut()
+            .find(|a| Some(a.started.event) == self.attempt)
+        {
             Some(attempt) => attempt.notes.push(note),
             None => incident.notes.push(note),
         }
@@ -48,14 +52,40 @@ impl EventType for AttemptNoted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::testing::{fold, id};
     use crate::event::AttemptStarted;
+    use crate::event::testing::{fold, id};
 
     #[test]
     fn stays_visible_without_its_attempt() {
-        let note = |attempt| AttemptNoted { attempt: Some(attempt), text: "x".into(), ..Default::default() };
-        let incident = fold(vec![AttemptStarted::default().into(), note(id(0)).into(), note(id(9)).into()]);
+        let note = |attempt| AttemptNoted {
+            attempt: Some(attempt),
+            text: "x".into(),
+            ..Default::default()
+        };
+        let incident = fold(vec![
+            AttemptStarted::default().into(),
+            note(id(0)).into(),
+            note(id(9)).into(),
+        ]);
         assert_eq!(incident.attempts[0].notes.len(), 1);
         assert_eq!(incident.notes.len(), 1);
+    }
+
+    #[test]
+    fn worked_time_is_total_whatever_the_numbers() {
+        let noted = |millis| AttemptNoted {
+            run: Some(RunRecord {
+                millis,
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        for millis in [u64::MAX, i64::MAX as u64, i64::MAX as u64 + 2] {
+            let mut incident = fold(vec![noted(5).into(), noted(millis).into()]);
+            assert_eq!(incident.worked_millis(), i64::MAX as u64);
+            incident.spent.minutes = u64::MAX;
+            assert_eq!(incident.worked_millis(), u64::MAX);
+        }
+        assert_eq!(fold(vec![noted(5).into(), noted(5).into()]).worked_millis(), 6);
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Context, EventType};
 use crate::model::incident::{Attempt, Incident};
 use crate::model::outcome::Outcome;
+use crate::model::register::Rivals;
 
 /// A try at the bug begins.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -39,7 +40,7 @@ impl EventType for AttemptStarted {
             rules_out: Vec::new(),
             outcome: Outcome::default(),
             ended: None,
-            rivals: Vec::new(),
+            rivals: Rivals::default(),
             notes: Vec::new(),
         });
     }
@@ -52,7 +53,13 @@ mod tests {
 
     #[test]
     fn counts_from_one() {
-        let incident = fold(vec![AttemptStarted::default().into(), AttemptStarted::default().into()]);
-        assert_eq!(incident.attempts.iter().map(|a| a.ordinal).collect::<Vec<_>>(), [1, 2]);
+        let incident = fold(vec![
+            AttemptStarted::default().into(),
+            AttemptStarted::default().into(),
+        ]);
+        assert_eq!(
+            incident.attempts.iter().map(|a| a.ordinal).collect::<Vec<_>>(),
+            [1, 2]
+        );
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Context, EventType};
 use crate::model::incident::{Cause, Incident};
+use crate::model::register::Rivals;
 use crate::model::status::CauseState;
 
 /// A root cause to be held against the evidence.
@@ -28,7 +29,7 @@ impl EventType for CauseProposed {
             reason: String::new(),
             accounts: Vec::new(),
             disproof: None,
-            rivals: Vec::new(),
+            rivals: Rivals::default(),
             state_by: None,
         });
     }
@@ -36,10 +37,8 @@ impl EventType for CauseProposed {
 
 /// Sets the state of a cause, and keeps what was said at the same time elsewhere.
 pub(super) fn judge(cause: &mut Cause, state: CauseState, event: &Context<'_>) {
-    match cause.state_by {
-        Some(former) if !(event.is_after)(former) && cause.state != state => cause.rivals.push(cause.state),
-        _ => cause.rivals.clear(),
-    }
+    let former = cause.state_by.map(|by| (by, cause.state));
+    cause.rivals.update(former, &state, event.is_after);
     cause.state = state;
     cause.state_by = Some(event.stamp.event);
 }

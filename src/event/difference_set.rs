@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Context, EventType};
 use crate::model::incident::{Difference, Incident};
+use crate::model::register::Rivals;
 
 /// A row of the table of key differences; a row with the same factor is replaced.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -38,23 +39,22 @@ impl EventType for DifferenceSet {
         if let Some(case) = &self.broken_case {
             incident.broken_case.set(case.clone(), id, event.is_after);
         }
-        let row = Difference {
+        let mut row = Difference {
             factor: self.factor.clone(),
             working: self.working.clone(),
             broken: self.broken.clone(),
             eliminated: self.eliminated,
             set_by: id,
-            rivals: Vec::new(),
+            rivals: Rivals::default(),
         };
         match incident.differences.iter_mut().find(|d| d.factor == self.factor) {
             None => incident.differences.push(row),
             Some(old) => {
-                let mut rivals = std::mem::take(&mut old.rivals);
-                rivals.retain(|(event_id, ..)| !(event.is_after)(*event_id));
-                if !(event.is_after)(old.set_by) {
-                    rivals.push((old.set_by, old.working.clone(), old.broken.clone()));
-                }
-                *old = Difference { rivals, ..row };
+                let values = |d: &Difference| (d.working.clone(), d.broken.clone(), d.eliminated);
+                row.rivals = std::mem::take(&mut old.rivals);
+                row.rivals
+                    .update(Some((old.set_by, values(old))), &values(&row), event.is_after);
+                *old = row;
             }
         }
     }
@@ -67,7 +67,12 @@ mod tests {
 
     #[test]
     fn the_same_factor_is_one_row() {
-        let set = |working: &str, eliminated| DifferenceSet { factor: "grid".into(), working: working.into(), eliminated, ..Default::default() };
+        let set = |working: &str, eliminated| DifferenceSet {
+            factor: "grid".into(),
+            working: working.into(),
+            eliminated,
+            ..Default::default()
+        };
         let incident = fold(vec![set("1D", false).into(), set("1D", true).into()]);
         assert_eq!(incident.differences.len(), 1);
         assert!(incident.differences[0].eliminated);

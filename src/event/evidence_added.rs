@@ -45,7 +45,11 @@ impl EventType for EvidenceAdded {
             attempt: self.attempt,
             location: self.location.clone(),
             redacted: self.redacted.clone(),
-            erased: false,
+            // The tombstone may come first in the order, from a clone that did not know of this event.
+            erased: self
+                .oid
+                .as_ref()
+                .is_some_and(|oid| incident.erased_blobs.contains(oid)),
         });
     }
 }

@@ -20,7 +20,12 @@ impl EventType for EvidenceErased {
     const TYPE: &'static str = "evidence.erased";
 
     fn apply(&self, _event: &Context<'_>, incident: &mut Incident) {
-        for evidence in incident.evidence.iter_mut().filter(|e| e.oid.as_ref() == Some(&self.oid)) {
+        incident.erased_blobs.insert(self.oid.clone());
+        for evidence in incident
+            .evidence
+            .iter_mut()
+            .filter(|e| e.oid.as_ref() == Some(&self.oid))
+        {
             evidence.erased = true;
         }
     }
@@ -34,8 +39,19 @@ mod tests {
     #[test]
     fn leaves_a_tombstone() {
         let oid = Oid::parse(&"a".repeat(40)).unwrap();
-        let added = EvidenceAdded { oid: Some(oid.clone()), name: "log".into(), ..Default::default() };
-        let incident = fold(vec![added.into(), EvidenceErased { oid, reason: String::new() }.into()]);
+        let added = EvidenceAdded {
+            oid: Some(oid.clone()),
+            name: "log".into(),
+            ..Default::default()
+        };
+        let incident = fold(vec![
+            added.into(),
+            EvidenceErased {
+                oid,
+                reason: String::new(),
+            }
+            .into(),
+        ]);
         assert!(incident.evidence[0].erased);
     }
 }

@@ -1,7 +1,6 @@
 //! One event as one line of JSON, and back. `docs/STORAGE.md` §3 is the specification.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::Data;
@@ -70,21 +69,6 @@ pub enum Body {
     Erased,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Wire<'a> {
-    at: &'a str,
-    #[serde(borrow)]
-    by: &'a RawValue,
-    #[serde(borrow)]
-    data: &'a RawValue,
-    id: &'a str,
-    parents: Vec<&'a str>,
-    #[serde(rename = "type")]
-    type_name: &'a str,
-    v: u64,
-}
-
 /// Enough of a line of any version to tell its version.
 #[derive(Deserialize)]
 struct AnyVersion {
@@ -129,43 +113,22 @@ fn read(raw: &[u8]) -> Result<Line, String> {
         ));
     }
     let text = std::str::from_utf8(raw).map_err(|e| format!("not UTF-8: {e}"))?;
-    let wire: Wire<'_> = match serde_json::from_str(text) {
-        Ok(wire) => wire,
-        Err(error) => {
-            return match serde_json::from_str::<AnyVersion>(text) {
-                Ok(AnyVersion { v }) if v != VERSION => Ok(Line::OtherVersion {
+    let members = match Members::of(text) {
+        Ok(members) => members,
+        Err(reason) => {
+            return match other_version(text) {
+                Some(version) => Ok(Line::OtherVersion {
                     raw: raw.to_vec(),
-                    version: v,
+                    version,
                 }),
-                _ => Err(format!("not an event: {error}")),
+                None => Err(format!("not an event: {reason}")),
             };
         }
     };
-    if wire.v != VERSION {
-        return Ok(Line::OtherVersion {
-            raw: raw.to_vec(),
-            version: wire.v,
-        });
-    }
-    let at = Timestamp::parse(wire.at).ok_or_else(|| format!("{:?} is no time", shorten(wire.at)))?;
-    let id = EventId::parse(wire.id).ok_or_else(|| format!("{:?} is no event id", shorten(wire.id)))?;
-    if wire.parents.len() > MAX_PARENTS {
-        return Err(format!("{} parents, more than {MAX_PARENTS}", wire.parents.len()));
-    }
-    let parents = wire
-        .parents
-        .iter()
-        .map(|p| EventId::parse(p).ok_or_else(|| format!("{:?} is no event id", shorten(p))))
-        .collect::<Result<Vec<_>, _>>()?;
-    let (by, by_digest) = member(wire.by);
-    let (data, data_digest) = member(wire.data);
-    let expected = event_id(
-        wire.at,
-        &by_digest,
-        &data_digest,
-        wire.parents.iter().copied(),
-        wire.type_name,
-    );
+    let at = Timestamp::parse(members.at).ok_or_else(|| format!("{:?} is no time", shorten(members.at)))?;
+    let id = EventId::parse(members.id).ok_or_else(|| format!("{:?} is no event id", shorten(members.id)))?;
+    let parents = parents_in(members.parents)?;
+    let expected = members.event_id();
     if expected != id {
         return Err(format!(
             "its id is {} but its content makes {}",
@@ -173,15 +136,15 @@ fn read(raw: &[u8]) -> Result<Line, String> {
             expected.short()
         ));
     }
-    let by = match by {
-        None => None,
-        Some(json) => {
-            Some(serde_json::from_str::<Author>(json).map_err(|e| format!("`by` cannot be read: {e}"))?)
-        }
+    let by = match erased(members.by) {
+        Some(_) => None,
+        None => Some(
+            serde_json::from_str::<Author>(members.by).map_err(|e| format!("`by` cannot be read: {e}"))?,
+        ),
     };
-    let body = match data {
-        None => Body::Erased,
-        Some(json) => match Data::decode(wire.type_name, json) {
+    let body = match erased(members.data) {
+        Some(_) => Body::Erased,
+        None => match Data::decode(members.type_name, members.data) {
             None => Body::UnknownType,
             Some(Ok(data)) => Body::Known(data),
             Some(Err(error)) => Body::Malformed(error.to_string()),
@@ -191,69 +154,220 @@ fn read(raw: &[u8]) -> Result<Line, String> {
         id,
         at,
         parents,
-        type_name: wire.type_name.to_owned(),
+        type_name: members.type_name.to_owned(),
         by,
         body,
         raw: raw.to_vec(),
     })))
 }
 
-/// A member that can be erased: its text unless it was, and its digest either way.
-fn member(raw: &RawValue) -> (Option<&str>, String) {
-    let text = raw.get();
-    // An erased member is the digest itself, as a JSON string.
-    if let Some(digest) = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'))
-        && EventId::parse(digest).is_some()
-    {
-        return (None, digest.to_owned());
-    }
-    (Some(text), canonical::sha256_hex(text.as_bytes()))
+/// The version of a line that is an object with one member `v`, if that is another one than ours.
+fn other_version(text: &str) -> Option<u64> {
+    // serde would read the member from an array as well.
+    let is_object = text.trim_start_matches([' ', '\t', '\r']).starts_with('{');
+    let AnyVersion { v } = serde_json::from_str(text).ok().filter(|_| is_object)?;
+    (v != VERSION).then_some(v)
 }
 
-/// The id: SHA-256 of the canonical header, in which the two erasable members stand as digests.
-fn event_id<'a>(
-    at: &str,
-    by_sha256: &str,
-    data_sha256: &str,
-    parents: impl Iterator<Item = &'a str>,
-    type_name: &str,
-) -> EventId {
-    let mut header = String::with_capacity(320);
-    header.push_str("{\"at\":\"");
-    header.push_str(at);
-    header.push_str("\",\"by_sha256\":\"");
-    header.push_str(by_sha256);
-    header.push_str("\",\"data_sha256\":\"");
-    header.push_str(data_sha256);
-    header.push_str("\",\"parents\":");
-    push_parents(&mut header, parents);
-    header.push_str(",\"type\":");
-    header.push_str(&quoted(type_name));
-    header.push_str(",\"v\":1}");
-    EventId::from_bytes(Sha256::digest(header.as_bytes()).into())
+/// The members of a line, each as it stands there: `by` and `data` as JSON, `parents` without its brackets, the
+/// others without their quotes.
+struct Members<'a> {
+    at: &'a str,
+    by: &'a str,
+    data: &'a str,
+    id: &'a str,
+    parents: &'a str,
+    type_name: &'a str,
 }
 
-fn push_parents<'a>(out: &mut String, parents: impl Iterator<Item = &'a str>) {
-    out.push('[');
-    for (i, parent) in parents.enumerate() {
-        if i > 0 {
-            out.push(',');
+impl<'a> Members<'a> {
+    /// Cuts a line into its members.
+    ///
+    /// There is one spelling of an event, the one [`seal`] writes. If another one passed, a stranger could choose
+    /// which of two spellings counts, and two programs could disagree on what a line is.
+    fn of(line: &'a str) -> Result<Self, String> {
+        let mut cursor = Cursor { line, at: 0 };
+        cursor.token("{\"at\":\"")?;
+        let at = cursor.until('"')?;
+        cursor.token("\",\"by\":")?;
+        let by = cursor.erasable()?;
+        cursor.token(",\"data\":")?;
+        let data = cursor.erasable()?;
+        cursor.token(",\"id\":\"")?;
+        let id = cursor.until('"')?;
+        cursor.token("\",\"parents\":[")?;
+        let parents = cursor.until(']')?;
+        cursor.token("],\"type\":\"")?;
+        let type_name = cursor.until('"')?;
+        cursor.token("\",\"v\":1}")?;
+        if cursor.at != line.len() {
+            return Err(format!("there is more after byte {}", cursor.at));
         }
-        out.push('"');
-        out.push_str(parent);
-        out.push('"');
+        if type_name.bytes().any(|b| b < 0x20 || b == b'\\') {
+            return Err("`type` holds an escape or a control character".to_owned());
+        }
+        Ok(Self {
+            at,
+            by,
+            data,
+            id,
+            parents,
+            type_name,
+        })
     }
-    out.push(']');
+
+    fn to_line(&self) -> String {
+        [
+            "{\"at\":\"",
+            self.at,
+            "\",\"by\":",
+            self.by,
+            ",\"data\":",
+            self.data,
+            ",\"id\":\"",
+            self.id,
+            "\",\"parents\":[",
+            self.parents,
+            "],\"type\":\"",
+            self.type_name,
+            "\",\"v\":1}",
+        ]
+        .concat()
+    }
+
+    /// The id: SHA-256 of the canonical header, in which the two erasable members stand as digests.
+    fn event_id(&self) -> EventId {
+        let mut hash = Sha256::new();
+        let digests = [self.by, self.data].map(|member| match erased(member) {
+            Some(digest) => digest.try_into().unwrap_or([0; 64]),
+            None => canonical::sha256_digits(member.as_bytes()),
+        });
+        let pieces: [&[u8]; 11] = [
+            b"{\"at\":\"",
+            self.at.as_bytes(),
+            b"\",\"by_sha256\":\"",
+            &digests[0],
+            b"\",\"data_sha256\":\"",
+            &digests[1],
+            b"\",\"parents\":[",
+            self.parents.as_bytes(),
+            b"],\"type\":\"",
+            self.type_name.as_bytes(),
+            b"\",\"v\":1}",
+        ];
+        for piece in pieces {
+            hash.update(piece);
+        }
+        EventId::from_bytes(hash.finalize().into())
+    }
 }
 
-/// A JSON string; writing one cannot fail.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+struct Cursor<'a> {
+    line: &'a str,
+    /// Always between two characters: tokens are ASCII, and values end with ASCII.
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn rest(&self) -> &'a str {
+        self.line.get(self.at..).unwrap_or_default()
+    }
+
+    fn token(&mut self, token: &str) -> Result<(), String> {
+        if !self.rest().starts_with(token) {
+            return Err(format!("`{token}` does not stand at byte {}", self.at));
+        }
+        self.at += token.len();
+        Ok(())
+    }
+
+    fn until(&mut self, end: char) -> Result<&'a str, String> {
+        let rest = self.rest();
+        let length = rest
+            .find(end)
+            .ok_or_else(|| format!("no `{end}` after byte {}", self.at))?;
+        self.at += length;
+        Ok(&rest[..length])
+    }
+
+    /// An object, or the digest of one.
+    fn erasable(&mut self) -> Result<&'a str, String> {
+        let start = self.at;
+        self.at = canonical::end_of_value(self.line, start)
+            .map_err(|what| format!("{what}, in the value at byte {start}"))?;
+        let member = &self.line[start..self.at];
+        if !member.starts_with('{') && erased(member).is_none() {
+            return Err(format!("neither an object nor a digest at byte {start}"));
+        }
+        Ok(member)
+    }
+}
+
+/// The digest in the place of an erased member, which is a JSON string.
+fn erased(member: &str) -> Option<&[u8]> {
+    let digest = member.strip_prefix('"')?.strip_suffix('"')?;
+    (digest.len() == 64 && crate::model::id::is_lower_hex(digest)).then_some(digest.as_bytes())
+}
+
+fn parents_in(list: &str) -> Result<Vec<EventId>, String> {
+    if list.is_empty() {
+        return Ok(Vec::new());
+    }
+    // An id with its quotes and comma is 67 bytes.
+    let count = (list.len() + 1) / 67;
+    if count > MAX_PARENTS {
+        return Err(format!("{count} parents, more than {MAX_PARENTS}"));
+    }
+    let mut parents = Vec::with_capacity(count);
+    for parent in list.split(',') {
+        let id = parent
+            .strip_prefix('"')
+            .and_then(|p| p.strip_suffix('"'))
+            .and_then(EventId::parse);
+        parents.push(id.ok_or_else(|| format!("{:?} is no event id", shorten(parent)))?);
+    }
+    Ok(parents)
 }
 
 /// The first characters of foreign text, for a message.
 fn shorten(text: &str) -> String {
     text.chars().take(40).collect()
+}
+
+/// One event of two of its spellings: a member that is erased in either is erased.
+///
+/// Whichever comes first, the result is the same to the byte.
+pub fn combine(a: Event, b: Event) -> Event {
+    debug_assert_eq!(a.id, b.id, "two spellings of one event");
+    let gone = |e: &Event| (e.by.is_none(), e.body == Body::Erased);
+    match (gone(&a), gone(&b)) {
+        ((true, true), _) | (_, (false, false)) => a,
+        (_, (true, true)) | ((false, false), _) => b,
+        (one, other) if one == other => a,
+        ((true, _), _) => without_either(a, &b),
+        _ => without_either(b, &a),
+    }
+}
+
+/// The spelling without both members, of one that lacks the author and one that lacks the data.
+fn without_either(mut nobody: Event, erased: &Event) -> Event {
+    let texts = (std::str::from_utf8(&nobody.raw), std::str::from_utf8(&erased.raw));
+    let line = if let (Ok(nobodys), Ok(erased)) = texts
+        && let (Ok(nobodys), Ok(erased)) = (Members::of(nobodys), Members::of(erased))
+    {
+        Members {
+            data: erased.data,
+            ..nobodys
+        }
+        .to_line()
+        .into_bytes()
+    } else {
+        // Not reached: both were cut into their members when they were read.
+        nobody.raw.clone()
+    };
+    nobody.raw = line;
+    nobody.body = Body::Erased;
+    nobody
 }
 
 /// Writes a new event.
@@ -262,36 +376,32 @@ fn shorten(text: &str) -> String {
 /// of erased members impossible to guess.
 ///
 /// # Errors
-/// Data that may not stand in a ledger (see [`canonical`]) or makes too long a line.
+/// Data that may not stand in a ledger (see [`canonical`]) or makes too long a line; too many parents.
 pub fn seal(at: Timestamp, by: &Author, data: &Data, parents: &[EventId], data_salt: &str) -> Result<Event> {
     let by_json = canonical::to_string(by)?;
     let data_json = data.encode(data_salt)?;
     let mut parents = parents.to_vec();
     parents.sort_unstable();
     parents.dedup();
-    let parent_texts: Vec<String> = parents.iter().map(ToString::to_string).collect();
-    let at_text = at.to_string();
-    let id = event_id(
-        &at_text,
-        &canonical::sha256_hex(by_json.as_bytes()),
-        &canonical::sha256_hex(data_json.as_bytes()),
-        parent_texts.iter().map(String::as_str),
-        data.type_name(),
-    );
-    let mut raw = String::with_capacity(by_json.len() + data_json.len() + 256);
-    raw.push_str("{\"at\":\"");
-    raw.push_str(&at_text);
-    raw.push_str("\",\"by\":");
-    raw.push_str(&by_json);
-    raw.push_str(",\"data\":");
-    raw.push_str(&data_json);
-    raw.push_str(",\"id\":\"");
-    raw.push_str(&id.to_string());
-    raw.push_str("\",\"parents\":");
-    push_parents(&mut raw, parent_texts.iter().map(String::as_str));
-    raw.push_str(",\"type\":");
-    raw.push_str(&quoted(data.type_name()));
-    raw.push_str(",\"v\":1}");
+    if parents.len() > MAX_PARENTS {
+        return Err(Error::bug(format!(
+            "an event with {} parents was written, more than {MAX_PARENTS}",
+            parents.len()
+        )));
+    }
+    let parents_text: Vec<String> = parents.iter().map(|p| format!("\"{p}\"")).collect();
+    let mut members = Members {
+        at: &at.to_string(),
+        by: &by_json,
+        data: &data_json,
+        id: "",
+        parents: &parents_text.join(","),
+        type_name: data.type_name(),
+    };
+    let id = members.event_id();
+    let id_text = id.to_string();
+    members.id = &id_text;
+    let raw = members.to_line();
     if raw.len() > MAX_LINE_BYTES {
         return Err(Error::refused(format!(
             "the event would be {} bytes long, more than {MAX_LINE_BYTES}",
@@ -348,7 +458,7 @@ mod tests {
         let text = String::from_utf8(event.raw.clone()).unwrap();
         let start = text.find(",\"data\":").unwrap() + 8;
         let end = text.find(",\"id\":").unwrap();
-        let digest = canonical::sha256_hex(text[start..end].as_bytes());
+        let digest = canonical::sha256_hex(&text.as_bytes()[start..end]);
         let erased = format!("{}\"{digest}\"{}", &text[..start], &text[end..]);
         let Line::Event(read) = Line::parse(erased.as_bytes()) else {
             panic!("still an event")
@@ -356,6 +466,61 @@ mod tests {
         assert_eq!(read.id, event.id);
         assert_eq!(read.body, Body::Erased);
         assert!(read.by.is_some());
+    }
+
+    #[test]
+    fn only_the_canonical_spelling_of_a_line_is_an_event() {
+        let text = String::from_utf8(sample("it came back").raw).unwrap();
+        let wire: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let array = serde_json::json!([
+            wire["at"],
+            wire["by"],
+            wire["data"],
+            wire["id"],
+            wire["parents"],
+            wire["type"],
+            wire["v"]
+        ]);
+        let spellings = [
+            text.replacen('{', "{ ", 1),
+            format!("{text}\r"),
+            format!(" {text}"),
+            array.to_string(),
+            text.replace("reopened", "re\\u006fpened"),
+        ];
+        for spelling in spellings {
+            assert!(
+                matches!(Line::parse(spelling.as_bytes()), Line::Damaged { .. }),
+                "{spelling}"
+            );
+        }
+    }
+
+    #[test]
+    fn members_that_are_not_canonical_are_no_event_even_with_the_right_id() {
+        let data = [
+            r#"{"text":"a","text":"b"}"#,
+            r#"{"text":"a","z":1.5}"#,
+            r#"{"z":1,"text":"a"}"#,
+            r#"{"text": "a"}"#,
+            r#"["a"]"#,
+            r#""a""#,
+            "7",
+        ];
+        for data in data {
+            let mut members = Members {
+                at: "2026-01-01T00:00:00.000Z",
+                by: "{}",
+                data,
+                id: "",
+                parents: "",
+                type_name: "next.added",
+            };
+            let id = members.event_id().to_string();
+            members.id = &id;
+            let line = Line::parse(members.to_line().as_bytes());
+            assert!(matches!(line, Line::Damaged { .. }), "{data}");
+        }
     }
 
     #[test]
@@ -370,16 +535,17 @@ mod tests {
 
     #[test]
     fn unknown_types_and_versions_are_told_apart_from_damage() {
-        let header = event_id(
-            "2026-01-01T00:00:00.000Z",
-            &canonical::sha256_hex(b"{}"),
-            &canonical::sha256_hex(b"{}"),
-            [].into_iter(),
-            "x.new",
-        );
-        let line = format!(
-            r#"{{"at":"2026-01-01T00:00:00.000Z","by":{{}},"data":{{}},"id":"{header}","parents":[],"type":"x.new","v":1}}"#
-        );
+        let mut members = Members {
+            at: "2026-01-01T00:00:00.000Z",
+            by: "{}",
+            data: "{}",
+            id: "",
+            parents: "",
+            type_name: "x.new",
+        };
+        let id = members.event_id().to_string();
+        members.id = &id;
+        let line = members.to_line();
         assert_eq!(
             Line::parse(line.as_bytes()).event().unwrap().body,
             Body::UnknownType
@@ -388,7 +554,16 @@ mod tests {
             Line::parse(br#"{"v":2,"anything":[1]}"#),
             Line::OtherVersion { version: 2, .. }
         ));
-        assert!(matches!(Line::parse(br#"{"v":1}"#), Line::Damaged { .. }));
+        for damaged in [
+            r#"{"v":1}"#,
+            "[6]",
+            r#"{"v":2,"v":3}"#,
+            r#"{"v":-2}"#,
+            r#"{"v":2} 3"#,
+        ] {
+            let line = Line::parse(damaged.as_bytes());
+            assert!(matches!(line, Line::Damaged { .. }), "{damaged}");
+        }
         assert!(matches!(Line::parse(b"\xff"), Line::Damaged { .. }));
     }
 
@@ -405,11 +580,7 @@ mod tests {
             let mut raw = event.raw.clone();
             let at = at % raw.len();
             raw[at] ^= 1 << bit;
-            if let Line::Event(read) = Line::parse(&raw) {
-                // JSON has several spellings of one string; only those may pass, and they say the same.
-                prop_assert_eq!(read.id, event.id);
-                prop_assert_eq!(read.body, event.body);
-            }
+            prop_assert!(Line::parse(&raw).event().is_none());
         }
     }
 }

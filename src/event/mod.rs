@@ -1,9 +1,37 @@
 //! Events: what a ledger is made of. One file per type, each the whole story of its type.
 //!
-//! To add a type: write its file (the data, its documentation, what it does to an incident, tests)
-//! and name it in the list at the end of this one. `docs/STORAGE.md` specifies the line format.
+//! To add a type: write its file (the data, its documentation, what it does to an incident, tests), name
+//! its module below, and its type in the list at the end of this file. `docs/STORAGE.md` specifies the
+//! line format.
 
+pub mod attempt_ended;
+pub mod attempt_noted;
+pub mod attempt_started;
+pub mod budget_spent;
+pub mod cause_confirmed;
+pub mod cause_proposed;
+pub mod cause_rejected;
+pub mod commit_linked;
+pub mod commit_rewritten;
+pub mod commit_unlinked;
+pub mod difference_set;
+pub mod evidence_added;
+pub mod evidence_erased;
+pub mod gate_recorded;
+pub mod incident_closed;
+pub mod incident_edited;
+pub mod incident_opened;
+pub mod incident_reopened;
+pub mod ledger_continued;
+pub mod ledger_segment;
 pub mod line;
+pub mod next_added;
+pub mod next_done;
+pub mod next_dropped;
+pub mod postmortem_drafted;
+pub mod pr_drafted;
+pub mod repro_ran;
+pub mod repro_set;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -32,7 +60,7 @@ pub trait EventType: Serialize + DeserializeOwned {
 
 macro_rules! event_types {
     ($($module:ident :: $variant:ident),+ $(,)?) => {
-        $(pub mod $module; pub use $module::$variant;)+
+        $(pub use $module::$variant;)+
 
         /// The data of an event, by type.
         #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +85,10 @@ macro_rules! event_types {
             /// # Errors
             /// Data that does not have the shape of its type.
             pub fn decode(type_name: &str, json: &str) -> Option<Result<Self, serde_json::Error>> {
+                // serde would read the members from an array as well.
+                if !json.trim_ascii_start().starts_with('{') && Self::TYPES.contains(&type_name) {
+                    return Some(Err(serde::de::Error::custom("the data is no object")));
+                }
                 $(
                     if type_name == <$variant as EventType>::TYPE {
                         return Some(serde_json::from_str::<$variant>(json).map(|d| Self::$variant(Box::new(d))));
@@ -153,5 +185,37 @@ pub(crate) mod testing {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&(i as u64).to_be_bytes());
         EventId::from_bytes(bytes)
+    }
+
+    #[test]
+    fn data_is_an_object_and_so_are_the_shapes_inside_and_words_are_strings() {
+        let id = id(1);
+        for (type_name, data) in [
+            ("next.added", r#"["text"]"#.to_owned()),
+            ("incident.closed", r#"{"as":{"resolved":null}}"#.to_owned()),
+            (
+                "incident.opened",
+                r#"{"files":[["a","b"]],"title":"t"}"#.to_owned(),
+            ),
+            ("attempt.noted", r#"{"run":[[],1]}"#.to_owned()),
+            (
+                "attempt.ended",
+                format!(r#"{{"attempt":"{id}","outcome":["refuted","remains"]}}"#),
+            ),
+            (
+                "cause.confirmed",
+                format!(r#"{{"accounts":[["{id}","x"]],"cause":"{id}"}}"#),
+            ),
+            (
+                "evidence.added",
+                r#"{"bytes":1,"kind":"log","name":"n","redacted":[["r",1]],"sha256":""}"#.to_owned(),
+            ),
+        ] {
+            assert!(
+                Data::decode(type_name, &data).is_some_and(|d| d.is_err()),
+                "{data}"
+            );
+        }
+        assert!(Data::decode("next.thought", "[]").is_none());
     }
 }

@@ -18,6 +18,10 @@ impl EventType for PostmortemDrafted {
     const TYPE: &'static str = "postmortem.drafted";
 
     fn apply(&self, event: &Context<'_>, incident: &mut Incident) {
-        incident.postmortems.push(Drafted { stamp: event.stamp.clone(), place: self.path.clone(), sha256: self.sha256.clone() });
+        incident.postmortems.push(Drafted {
+            stamp: event.stamp.clone(),
+            place: self.path.clone(),
+            sha256: self.sha256.clone(),
+        });
     }
 }

@@ -18,6 +18,10 @@ impl EventType for PrDrafted {
     const TYPE: &'static str = "pr.drafted";
 
     fn apply(&self, event: &Context<'_>, incident: &mut Incident) {
-        incident.pull_requests.push(Drafted { stamp: event.stamp.clone(), place: self.title.clone(), sha256: self.sha256.clone() });
+        incident.pull_requests.push(Drafted {
+            stamp: event.stamp.clone(),
+            place: self.title.clone(),
+            sha256: self.sha256.clone(),
+        });
     }
 }

@@ -28,8 +28,13 @@ impl EventType for ReproSet {
     fn apply(&self, event: &Context<'_>, incident: &mut Incident) {
         let old = &incident.repro;
         // Setting the same again keeps the runs: only another command measures something else.
-        let same = old.command == self.command && old.fails_when == self.fails_when && old.pattern == self.pattern;
-        let runs = if same { std::mem::take(&mut incident.repro.runs) } else { Vec::new() };
+        let same =
+            old.command == self.command && old.fails_when == self.fails_when && old.pattern == self.pattern;
+        let runs = if same {
+            std::mem::take(&mut incident.repro.runs)
+        } else {
+            Vec::new()
+        };
         incident.repro = Repro {
             command: self.command.clone(),
             fails_when: self.fails_when,
@@ -44,16 +49,32 @@ impl EventType for ReproSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::testing::{fold, id};
     use crate::event::ReproRan;
+    use crate::event::testing::{fold, id};
 
     #[test]
     fn another_command_starts_counting_anew() {
-        let set = |c: &str| ReproSet { command: vec![c.into()], ..Default::default() };
-        let ran = |i| ReproRan { repro: id(i), runs: 3, failures: 3, ..Default::default() };
+        let set = |c: &str| ReproSet {
+            command: vec![c.into()],
+            ..Default::default()
+        };
+        let ran = |i| ReproRan {
+            repro: id(i),
+            runs: 3,
+            failures: 3,
+            ..Default::default()
+        };
         let same = fold(vec![set("a").into(), ran(0).into(), set("a").into()]);
         assert_eq!(same.repro.runs.len(), 1);
-        let other = fold(vec![set("a").into(), ran(0).into(), set("b").into(), ran(0).into()]);
-        assert!(other.repro.runs.is_empty(), "a run of the former command counts for nothing");
+        let other = fold(vec![
+            set("a").into(),
+            ran(0).into(),
+            set("b").into(),
+            ran(0).into(),
+        ]);
+        assert!(
+            other.repro.runs.is_empty(),
+            "a run of the former command counts for nothing"
+        );
     }
 }

@@ -44,16 +44,35 @@ pub fn sort(events: Vec<Event>) -> Vec<Event> {
     sequence.into_iter().filter_map(|i| slots[i].take()).collect()
 }
 
-/// More parallel chains than this, and contradictions are no longer told from successions: a bound on
-/// what a hostile ledger may cost, far beyond what clones that sync ever produce.
-const MAX_CHAINS: usize = 256;
+/// How many events stand on each root: an event stands on the root to which one comes by going to the earliest
+/// of its parents again and again. For events in the order of [`sort`].
+pub(super) fn standing_on_roots(events: &[Event]) -> HashMap<EventId, usize> {
+    let mut place: HashMap<EventId, usize> = HashMap::with_capacity(events.len());
+    let mut root = Vec::with_capacity(events.len());
+    let mut count = HashMap::new();
+    for (i, event) in events.iter().enumerate() {
+        let earliest = event.parents.iter().filter_map(|p| place.get(p)).min();
+        let below = earliest.map_or(i, |p| root[*p]);
+        root.push(below);
+        place.insert(event.id, i);
+        *count.entry(events[below].id).or_default() += 1;
+    }
+    count
+}
+
+/// What may be spent on finding out who knew of whom, in steps of a few nanoseconds and four bytes at most.
+///
+/// Clones that sync need a few steps an event. A hostile ledger of thousands of branches that are joined again and
+/// again would need a step for every pair of events.
+const MAX_STEPS: usize = 1 << 24;
 
 /// Answers "did this event know of that one?" in constant time.
 ///
-/// The DAG is cut into chains; each event knows how far it has seen along every chain. Events of one
-/// chain share that knowledge, so a ledger without forks costs one number an event.
+/// The DAG is cut into chains; each event knows how far it has seen along every chain. An event continues any
+/// chain whose end it knows, so there are no more chains than branches at one time, however often a ledger
+/// forks and joins. Events of one chain share that knowledge: a ledger without forks costs one number an event.
 pub struct Ancestry {
-    position: HashMap<EventId, (usize, u32)>,
+    index: HashMap<EventId, usize>,
     place: Vec<(usize, u32)>,
     seen: Vec<Rc<Vec<u32>>>,
     bounded: bool,
@@ -62,66 +81,76 @@ pub struct Ancestry {
 impl Ancestry {
     /// For events in the order of [`sort`].
     pub fn of(events: &[Event]) -> Self {
-        let mut position: HashMap<EventId, (usize, u32)> = HashMap::with_capacity(events.len());
-        let mut place = Vec::with_capacity(events.len());
-        let mut seen: Vec<Rc<Vec<u32>>> = Vec::with_capacity(events.len());
-        let mut at: HashMap<EventId, usize> = HashMap::with_capacity(events.len());
+        let mut this = Self {
+            index: HashMap::with_capacity(events.len()),
+            place: Vec::with_capacity(events.len()),
+            seen: Vec::with_capacity(events.len()),
+            bounded: true,
+        };
         let mut lengths: Vec<u32> = Vec::new();
-        let mut bounded = true;
+        let mut steps = 0;
         for (i, event) in events.iter().enumerate() {
-            let parents: Vec<usize> = event.parents.iter().filter_map(|p| at.get(p).copied()).collect();
-            // Continue the chain of a parent that is still its chain's end.
-            let chain = parents
+            let parents: Vec<usize> = event
+                .parents
                 .iter()
-                .map(|&p| place[p])
-                .find(|&(c, n): &(usize, u32)| lengths[c] == n + 1)
-                .map(|(c, _)| c);
-            let chain = chain.unwrap_or_else(|| {
-                if lengths.len() < MAX_CHAINS {
-                    lengths.push(0);
-                } else {
-                    bounded = false;
-                }
-                lengths.len() - 1
-            });
-            let knowledge = match parents.as_slice() {
-                [only] if place[*only].0 == chain => Rc::clone(&seen[*only]),
+                .filter_map(|p| this.index.get(p).copied())
+                .collect();
+            let is_end = |(chain, n): (usize, u32)| lengths[chain] == n + 1;
+            let (chain, knowledge) = match *parents.as_slice() {
+                [only] if is_end(this.place[only]) => (Some(this.place[only].0), Rc::clone(&this.seen[only])),
                 _ => {
-                    let mut merged: Vec<u32> = Vec::new();
-                    for &p in &parents {
-                        let (c, n) = place[p];
-                        if merged.len() < lengths.len() {
-                            merged.resize(lengths.len(), 0);
-                        }
-                        for (into, from) in merged.iter_mut().zip(seen[p].iter()) {
-                            *into = (*into).max(*from);
-                        }
-                        merged[c] = merged[c].max(n + 1);
-                    }
-                    Rc::new(merged)
+                    let knowledge = this.united(&parents, &mut steps);
+                    steps += knowledge.len();
+                    let end = knowledge
+                        .iter()
+                        .zip(&lengths)
+                        .position(|(seen, length)| seen == length && *seen > 0);
+                    (end, Rc::new(knowledge))
                 }
             };
-            let here = (chain, lengths[chain]);
+            let chain = chain.unwrap_or_else(|| {
+                lengths.push(0);
+                lengths.len() - 1
+            });
+            this.place.push((chain, lengths[chain]));
             lengths[chain] += 1;
-            position.insert(event.id, here);
-            place.push(here);
-            seen.push(knowledge);
-            at.insert(event.id, i);
+            this.seen.push(knowledge);
+            this.index.insert(event.id, i);
+            if steps > MAX_STEPS {
+                this.bounded = false;
+                break;
+            }
         }
-        Self {
-            position,
-            place,
-            seen,
-            bounded,
+        this
+    }
+
+    /// What some events know together, themselves included.
+    fn united(&self, parents: &[usize], steps: &mut usize) -> Vec<u32> {
+        let mut united: Vec<u32> = Vec::new();
+        for &parent in parents {
+            let (chain, n) = self.place[parent];
+            let seen = &self.seen[parent];
+            let length = seen.len().max(chain + 1);
+            if united.len() < length {
+                united.resize(length, 0);
+            }
+            for (into, from) in united.iter_mut().zip(seen.iter()) {
+                *into = (*into).max(*from);
+            }
+            united[chain] = united[chain].max(n + 1);
+            *steps += length;
         }
+        united
     }
 
     /// Whether the event at a position of the order was written after, and knowing of, another one.
+    ///
+    /// In a ledger that is too costly to judge (see `docs/STORAGE.md` §7), every event after all before it.
     pub fn is_after(&self, i: usize, other: EventId) -> bool {
         if !self.bounded {
             return true;
         }
-        let Some(&(chain, n)) = self.position.get(&other) else {
+        let Some(&(chain, n)) = self.index.get(&other).map(|o| &self.place[*o]) else {
             return false;
         };
         let (own_chain, own_n) = self.place[i];

@@ -103,6 +103,6 @@ fn held_open(path: &Path) -> bool {
                 .all(|b| b.is_ascii_digit())
         })
         .filter_map(|p| std::fs::read_dir(p.path().join("fd")).ok())
-        .flat_map(|fds| fds.flatten())
+        .flat_map(Iterator::flatten)
         .any(|fd| std::fs::read_link(fd.path()).is_ok_and(|target| target == wanted))
 }

@@ -120,7 +120,7 @@ fn collect(repo: &Repo, tree: &Tree<'_>, path: &mut String, all: &mut Vec<(Oid, 
             match entry.kind() {
                 Some(ObjectType::Blob) => all.extend(Oid::parse(path).map(|key| (key, from_git(entry.id())))),
                 Some(ObjectType::Tree) if name.len() == 2 => {
-                    collect(repo, &subtree(repo, entry.id())?, path, all)?
+                    collect(repo, &subtree(repo, entry.id())?, path, all)?;
                 }
                 _ => {}
             }

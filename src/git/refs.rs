@@ -50,9 +50,8 @@ pub fn compare_and_swap(
                 .reference_matching(name, new_id, true, to_git(old)?, message),
             None => repo.raw().reference(name, new_id, false, message),
         };
-        let error = match result {
-            Ok(_) => return Ok(Swap::Done),
-            Err(error) => error,
+        let Err(error) = result else {
+            return Ok(Swap::Done);
         };
         match error.code() {
             git2::ErrorCode::Modified | git2::ErrorCode::Exists | git2::ErrorCode::NotFound => {

@@ -1,11 +1,16 @@
 //! An incident as a fold of its ledger shows it.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
+use super::object::object_only;
 use super::outcome::{Bug, Outcome};
-use super::register::Register;
+use super::register::{Register, Rivals};
 use super::status::{CauseState, FailsWhen, NextState, Role, Status, Verdict};
 use super::{EventId, Oid, Timestamp};
+
+object_only!(FileRef, RunRecord, Account, Redaction);
 
 /// Who did something: a person, and the agent that acted for them, if one did.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -37,6 +42,7 @@ pub struct Stamp {
 
 /// A file that has to do with an incident.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct FileRef {
     /// Path from the top of the repository, with `/`.
     pub path: String,
@@ -94,6 +100,8 @@ pub struct Incident {
     pub links: Vec<Link>,
     /// Stored files.
     pub evidence: Vec<Evidence>,
+    /// Blobs that were erased for good, whenever they are or were added.
+    pub erased_blobs: BTreeSet<Oid>,
     /// Results of gates.
     pub gates: Vec<GateResult>,
     /// What was spent outside of recorded attempts and runs.
@@ -128,32 +136,29 @@ impl Incident {
     }
 
     /// Milliseconds of recorded work: the time between the start and the end of each attempt, without
-    /// counting an instant twice, and what was declared with `budget`.
+    /// counting an instant twice, and what was declared with `budget`. Numbers come from ledgers, that is from
+    /// anybody: what does not fit stays at the most that does.
     pub fn worked_millis(&self) -> u64 {
-        let mut spans: Vec<(i64, i64)> = self
+        let attempts = self
             .attempts
             .iter()
-            .filter_map(|a| a.ended.as_ref().map(|e| (a.started.at.millis(), e.at.millis())))
-            .chain(
-                self.attempts
-                    .iter()
-                    .flat_map(|a| a.notes.iter())
-                    .chain(&self.notes)
-                    .filter_map(|n| {
-                        n.run
-                            .as_ref()
-                            .map(|r| (n.stamp.at.millis() - r.millis as i64, n.stamp.at.millis()))
-                    }),
-            )
-            .collect();
+            .filter_map(|a| a.ended.as_ref().map(|e| (a.started.at.millis(), e.at.millis())));
+        let noted = self.attempts.iter().flat_map(|a| &a.notes).chain(&self.notes);
+        let runs = noted.filter_map(|n| {
+            let end = n.stamp.at.millis();
+            let length = i64::try_from(n.run.as_ref()?.millis).unwrap_or(i64::MAX);
+            Some((end.saturating_sub(length), end))
+        });
+        let mut spans: Vec<(i64, i64)> = attempts.chain(runs).collect();
         spans.sort_unstable();
-        let mut total = 0;
+        let mut total = 0_u64;
         let mut reached = i64::MIN;
         for (start, end) in spans {
-            total += (end - start.max(reached)).max(0);
+            let new = end.saturating_sub(start.max(reached));
+            total = total.saturating_add(u64::try_from(new).unwrap_or_default());
             reached = reached.max(end);
         }
-        total as u64 + self.spent.minutes * 60_000
+        total.saturating_add(self.spent.minutes.saturating_mul(60_000))
     }
 }
 
@@ -183,7 +188,7 @@ pub struct Attempt {
     /// The ending event, if it has ended.
     pub ended: Option<Stamp>,
     /// Outcomes and conclusions that others recorded without knowing of this one.
-    pub rivals: Vec<(Outcome, String)>,
+    pub rivals: Rivals<(Outcome, String)>,
     /// Notes and runs.
     pub notes: Vec<Note>,
 }
@@ -233,6 +238,7 @@ pub struct Note {
 /// A command that was run and recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[serde(remote = "Self")]
 pub struct RunRecord {
     /// The command and its arguments.
     #[serde(default)]
@@ -276,8 +282,8 @@ pub struct Difference {
     pub eliminated: bool,
     /// The setting event.
     pub set_by: EventId,
-    /// Values set elsewhere at the same time: working, broken.
-    pub rivals: Vec<(EventId, String, String)>,
+    /// Values set elsewhere at the same time: working, broken, eliminated.
+    pub rivals: Rivals<(String, String, bool)>,
 }
 
 /// An idea for an attempt.
@@ -311,13 +317,14 @@ pub struct Cause {
     /// The attempt whose disproof was run, from the confirmation.
     pub disproof: Option<EventId>,
     /// Verdicts others gave at the same time.
-    pub rivals: Vec<CauseState>,
+    pub rivals: Rivals<CauseState>,
     /// The event that set the state.
     pub state_by: Option<EventId>,
 }
 
 /// How a cause accounts for an attempt's result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Account {
     /// The attempt.
     pub attempt: EventId,
@@ -415,6 +422,7 @@ pub struct Evidence {
 
 /// A secret that was cut out of a stored file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Redaction {
     /// The rule that found it.
     pub rule: String,

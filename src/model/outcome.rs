@@ -4,10 +4,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::object::object_only;
+
 macro_rules! word_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? } default $default:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         pub enum $name {
             $($(#[$vdoc])* #[serde(rename = $word)] $variant),+
         }
@@ -32,6 +34,23 @@ macro_rules! word_enum {
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.as_str())
+            }
+        }
+
+        // By hand: the derived one reads a word from `{"word":null}` too.
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Word;
+                impl serde::de::Visitor<'_> for Word {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        write!(f, "one of {}", $name::WORDS.join(", "))
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$name, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_str(Word)
             }
         }
 
@@ -72,8 +91,11 @@ word_enum! {
     } default Unknown
 }
 
+object_only!(Outcome);
+
 /// Both sides together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Outcome {
     /// Of the hypothesis.
     #[serde(default)]

@@ -487,7 +487,7 @@ mod tests {
             .into(),
         ]);
         assert!(standing(&incident, &[]).cause_ok);
-        incident.causes[0].rivals.push(CauseState::Rejected);
+        incident.causes[0].rivals.add(id(1), CauseState::Rejected);
         assert!(!standing(&incident, &[]).cause_ok);
     }
 

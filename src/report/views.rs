@@ -30,7 +30,7 @@ pub fn incident(incident: &Incident, standing: &Standing) -> Value {
         "broken_case": *incident.broken_case,
         "differences": incident.differences.iter().map(|d| json!({
             "factor": d.factor, "working": d.working, "broken": d.broken, "eliminated": d.eliminated,
-            "rivals": d.rivals.iter().map(|(_, w, b)| json!({"working": w, "broken": b})).collect::<Vec<_>>(),
+            "rivals": d.rivals.iter().map(|(w, b, e)| json!({"working": w, "broken": b, "eliminated": e})).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "next": incident.next.iter().map(next).collect::<Vec<_>>(),
         "repro": repro(incident, standing),
@@ -164,7 +164,7 @@ pub fn cause(incident: &Incident) -> Value {
             "reason": cause.reason,
             "accounts": cause.accounts,
             "disproof": cause.disproof,
-            "rivals": cause.rivals,
+            "rivals": *cause.rivals,
         }),
     }
 }

@@ -9,11 +9,14 @@
 //! with all others. So a small file names the kept commit once more; its objects outlive the ref by git's grace time
 //! (two weeks).
 
+use std::collections::HashSet;
+
+use crate::fold;
 use crate::git::refs::{Swap, compare_and_swap};
 use crate::git::{Repo, lock, notes, refs};
 use crate::model::{Error, Oid, Result};
 
-use super::travelling::{Travelling, union_of, union_of_lines};
+use super::travelling::{EVIDENCE, Travelling, union_of, union_of_lines};
 
 /// What was brought back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +102,7 @@ pub fn mend_locked(
             (Some(current), Some(kept)) if current == kept => return Ok(None),
             (Some(current), Some(kept)) => (current, kept),
         };
-        let changes = missing(repo, &kept, &current)?;
+        let changes = missing(repo, which, &kept, &current)?;
         if changes.is_empty() {
             // git moved on and lost nothing, as `git notes merge` does: follow it.
             if keep(repo, which, &current, Some(&kept))? == Swap::Done {
@@ -188,7 +191,7 @@ fn mend_kept(repo: &Repo, which: Travelling, signature: &git2::Signature<'_>) ->
     let new = match &kept {
         None => named,
         Some(kept) => {
-            let changes = missing(repo, &named, kept)?;
+            let changes = missing(repo, which, &named, kept)?;
             if changes.is_empty() {
                 // Whoever moved the kept ref last died before the file: nothing else is newer than the file.
                 kept.clone()
@@ -207,7 +210,7 @@ fn mend_kept(repo: &Repo, which: Travelling, signature: &git2::Signature<'_>) ->
 }
 
 /// What must change in `current` so that it holds every line of `kept`.
-fn missing(repo: &Repo, kept: &Oid, current: &Oid) -> Result<Vec<notes::Change>> {
+fn missing(repo: &Repo, which: Travelling, kept: &Oid, current: &Oid) -> Result<Vec<notes::Change>> {
     let kept_tree = notes::tree_of(repo, kept)?;
     let current_tree = notes::tree_of(repo, current)?;
     let mut changes = Vec::new();
@@ -217,8 +220,9 @@ fn missing(repo: &Repo, kept: &Oid, current: &Oid) -> Result<Vec<notes::Change>>
         if mine.iter().all(|blob| theirs.contains(blob)) {
             continue;
         }
-        // Content-addressed: present or not, there is nothing to unite.
-        if mine.contains(&key) {
+        // Content-addressed: present or not, there is nothing to unite. (An incident's first version is its anchor
+        // too, but there the other side has more lines.)
+        if mine.contains(&key) && (which == EVIDENCE || theirs.is_empty()) {
             changes.push(notes::Change {
                 blob: Some(key.clone()),
                 key,
@@ -227,17 +231,18 @@ fn missing(repo: &Repo, kept: &Oid, current: &Oid) -> Result<Vec<notes::Change>>
         }
         let ours = union_of(repo, &mine)?;
         let here = union_of(repo, &theirs)?;
-        let there: std::collections::HashSet<&[u8]> = here.split(|b| *b == b'\n').collect();
-        if ours
-            .split(|b| *b == b'\n')
-            .all(|line| line.is_empty() || there.contains(line))
-        {
+        let there: HashSet<&[u8]> = fold::split_lines(&here).collect();
+        if fold::split_lines(&ours).all(|line| there.contains(line)) {
             continue;
         }
-        let blob = repo.write_blob(&union_of_lines(&[here, ours]))?;
+        // Not every line that is not there is missing: its event may stand there with more of it erased.
+        let united = union_of_lines(&[here.clone(), ours]);
+        if fold::split_lines(&united).all(|line| there.contains(line)) {
+            continue;
+        }
         changes.push(notes::Change {
             key,
-            blob: Some(blob),
+            blob: Some(repo.write_blob(&united)?),
         });
     }
     Ok(changes)

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::{Data, Event, LedgerContinued, LedgerSegment, Line, line};
-use crate::fold::{self, Ledger};
+use crate::event::{Data, Event, LedgerContinued, LedgerSegment, line};
+use crate::fold::Ledger;
 use crate::git::refs::Swap;
 use crate::git::{Repo, lock, notes, refs};
 use crate::model::incident::{Author, Incident};
 use crate::model::{Error, EventId, Oid, Result, Timestamp};
 
 use super::guard;
+use super::segments::{self, End, Tail};
 use super::travelling::{EVIDENCE, LEDGER, read, union_of};
 
 /// A note that has grown past this continues in a segment: every append writes a whole note anew.
@@ -41,6 +42,8 @@ impl Draft<'_> {
     /// # Errors
     /// Data that may not stand in a ledger; no randomness.
     pub fn add(&mut self, data: impl Into<Data>) -> Result<EventId> {
+        // At the last instant there is (somebody's clock was far off) time stands still, and the parents alone tell
+        // what came first.
         let at = self
             .writer
             .now
@@ -119,22 +122,22 @@ pub fn append<T>(
     if first.is_empty() {
         return Err(no_such_incident(incident.as_str()));
     }
-    let tail = Tail::read(repo, &first)?;
+    let mut tail = Tail::read(repo, incident, &first)?;
+    let begins_segment = tail.bytes >= SEGMENT_BYTES;
+    if begins_segment {
+        // So that whoever reads this segment knows that it joins all there was.
+        tail.end = End::of(&segments::load(repo, incident, &first)?);
+    }
     let mut draft = Draft {
         writer,
-        heads: tail.heads,
-        after: tail.last_at,
+        heads: tail.end.heads,
+        after: tail.end.after,
         events: Vec::new(),
     };
     let mut own_names = evidence.to_vec();
     let mut changed: Vec<(Oid, Vec<u8>)> = Vec::new();
     let mut first = first;
-    let (target, bytes) = if tail.bytes < SEGMENT_BYTES {
-        match tail.segment {
-            None => (incident.clone(), None),
-            Some((anchor, bytes)) => (anchor, Some(bytes)),
-        }
-    } else {
+    let (target, bytes) = if begins_segment {
         draft.add(LedgerSegment {
             incident: incident.clone(),
         })?;
@@ -148,6 +151,11 @@ pub fn append<T>(
         first = with_lines(first, &[continued]);
         changed.push((incident.clone(), first.clone()));
         (anchor, Some(with_lines(Vec::new(), &[segment_event])))
+    } else {
+        match tail.segment {
+            None => (incident.clone(), None),
+            Some((anchor, bytes)) => (anchor, Some(bytes)),
+        }
     };
     let value = build(&mut draft)?;
     if draft.events.is_empty() {
@@ -168,51 +176,6 @@ pub fn append<T>(
     })
 }
 
-/// What a writer must know of a ledger: its heads, its newest time, and where to write.
-struct Tail {
-    heads: Vec<EventId>,
-    last_at: Timestamp,
-    segment: Option<(Oid, Vec<u8>)>,
-    bytes: usize,
-}
-
-impl Tail {
-    fn read(repo: &Repo, first: &[u8]) -> Result<Self> {
-        let mut lines: Vec<Line> = fold::split_lines(first).map(Line::parse).collect();
-        let segments = segments_in(&lines);
-        let mut segment = None;
-        let mut bytes = first.len();
-        // The newest segment began with an event that joins all heads before it, so the older ones need not be read.
-        if let Some(anchor) = segments.last() {
-            let text = read(repo, LEDGER.notes, anchor)?;
-            lines.extend(fold::split_lines(&text).map(Line::parse));
-            bytes = text.len();
-            segment = Some((anchor.clone(), text));
-        }
-        let ledger = Ledger::from_lines(lines);
-        Ok(Self {
-            heads: ledger.heads(),
-            last_at: ledger.last_at(),
-            segment,
-            bytes,
-        })
-    }
-}
-
-/// Segments a ledger's first note names, oldest first.
-fn segments_in(lines: &[Line]) -> Vec<Oid> {
-    let mut found: Vec<(Timestamp, EventId, Oid)> = lines
-        .iter()
-        .filter_map(Line::event)
-        .filter_map(|e| match &e.body {
-            line::Body::Known(Data::LedgerContinued(data)) => Some((e.at, e.id, data.segment.clone())),
-            _ => None,
-        })
-        .collect();
-    found.sort();
-    found.into_iter().map(|(_, _, segment)| segment).collect()
-}
-
 /// The whole ledger of an incident, with its segments.
 ///
 /// # Errors
@@ -222,16 +185,7 @@ pub fn load(repo: &Repo, incident: &Oid) -> Result<Ledger> {
     if first.is_empty() {
         return Err(no_such_incident(incident.as_str()));
     }
-    load_from(repo, &first)
-}
-
-fn load_from(repo: &Repo, first: &[u8]) -> Result<Ledger> {
-    let mut lines: Vec<Line> = fold::split_lines(first).map(Line::parse).collect();
-    for segment in segments_in(&lines) {
-        let text = read(repo, LEDGER.notes, &segment)?;
-        lines.extend(fold::split_lines(&text).map(Line::parse));
-    }
-    Ok(Ledger::from_lines(lines))
+    segments::load(repo, incident, &first)
 }
 
 /// An incident, folded.
@@ -261,13 +215,37 @@ pub fn all(repo: &Repo) -> Result<Vec<Incident>> {
     for (key, blob) in notes::entries(repo, &tree)? {
         notes_of.entry(key).or_default().push(blob);
     }
-    let mut incidents = Vec::new();
+    let notes_of: Vec<(Oid, Vec<Oid>)> = notes_of.into_iter().collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    if threads == 1 || notes_of.len() < WORTH_A_THREAD {
+        return fold_notes(repo, &notes_of);
+    }
+    // Each incident is read and folded by itself; libgit2 wants a handle for each thread.
+    let git_dir = repo.git_dir();
+    let parts = std::thread::scope(|scope| {
+        let running: Vec<_> = notes_of
+            .chunks(notes_of.len().div_ceil(threads))
+            .map(|part| scope.spawn(move || fold_notes(&Repo::open_git_dir(git_dir)?, part)))
+            .collect();
+        running
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| Err(Error::bug("a reading thread panicked"))))
+            .collect::<Result<Vec<_>>>()
+    })?;
+    Ok(parts.into_iter().flatten().collect())
+}
+
+/// Fewer notes than this are read before a second thread has started.
+const WORTH_A_THREAD: usize = 256;
+
+fn fold_notes(repo: &Repo, notes_of: &[(Oid, Vec<Oid>)]) -> Result<Vec<Incident>> {
+    let mut incidents = Vec::with_capacity(notes_of.len());
     for (key, blobs) in notes_of {
-        let first = union_of(repo, &blobs)?;
+        let first = union_of(repo, blobs)?;
         if !may_be_incident(&first) {
             continue;
         }
-        let incident = load_from(repo, &first)?.incident(&key, &|raw| is_anchor(&key, raw));
+        let incident = segments::load(repo, key, &first)?.incident(key, &|raw| is_anchor(key, raw));
         if incident.opened.is_some() {
             incidents.push(incident);
         }
@@ -278,7 +256,7 @@ pub fn all(repo: &Repo) -> Result<Vec<Incident>> {
 /// A cheap look at a note before it is read: records and segments are no incidents.
 fn may_be_incident(bytes: &[u8]) -> bool {
     const OPENED: &[u8] = b"\"type\":\"incident.opened\"";
-    bytes.windows(OPENED.len()).any(|w| w == OPENED)
+    memchr::memmem::find(bytes, OPENED).is_some()
 }
 
 /// Whether a line is the anchor of that name.
@@ -362,9 +340,9 @@ pub fn store_own_names(repo: &Repo, writer: &Writer<'_>, blobs: &[Oid]) -> Resul
             return Ok(());
         }
         let message = format!("evidence: {} objects\n", new.len());
-        let written = notes::apply(repo, tree.as_ref(), new)?;
+        let new_tree = notes::apply(repo, tree.as_ref(), new)?;
         let parents: Vec<Oid> = current.iter().cloned().collect();
-        let commit = notes::commit(repo, &written, &parents, &writer.signature, &message)?;
+        let commit = notes::commit(repo, &new_tree, &parents, &writer.signature, &message)?;
         let kept = refs::read(repo, EVIDENCE.kept)?;
         if guard::publish(repo, EVIDENCE, &commit, kept.as_ref(), current.as_ref())? == Swap::Done {
             return Ok(());
@@ -380,11 +358,11 @@ pub fn store_own_names(repo: &Repo, writer: &Writer<'_>, blobs: &[Oid]) -> Resul
 pub fn write_notes(
     repo: &Repo,
     writer: &Writer<'_>,
-    changed: Vec<(Oid, Vec<u8>)>,
+    contents: Vec<(Oid, Vec<u8>)>,
     subject: &str,
 ) -> Result<()> {
-    let mut changes = Vec::with_capacity(changed.len());
-    for (key, bytes) in changed {
+    let mut changes = Vec::with_capacity(contents.len());
+    for (key, bytes) in contents {
         changes.push(notes::Change {
             key,
             blob: Some(repo.write_blob(&bytes)?),
@@ -392,11 +370,11 @@ pub fn write_notes(
     }
     let current = refs::read(repo, LEDGER.notes)?;
     let tree = current.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
-    let written = notes::apply(repo, tree.as_ref(), changes)?;
+    let new_tree = notes::apply(repo, tree.as_ref(), changes)?;
     let parents: Vec<Oid> = current.iter().cloned().collect();
     let commit = notes::commit(
         repo,
-        &written,
+        &new_tree,
         &parents,
         &writer.signature,
         &format!("{subject}\n"),

@@ -5,4 +5,5 @@ pub mod guard;
 pub mod ledger;
 pub mod lines;
 pub mod records;
+mod segments;
 pub mod travelling;

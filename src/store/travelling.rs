@@ -1,5 +1,6 @@
 //! The two refs that travel between clones, and what both have in common.
 
+use crate::fold;
 use crate::git::{Repo, notes, refs};
 use crate::model::{Oid, Result};
 
@@ -53,20 +54,10 @@ pub fn union_of(repo: &Repo, blobs: &[Oid]) -> Result<Vec<u8>> {
 }
 
 /// The lines of several texts, each once, in the order in which they stand, each ended by a newline.
+///
+/// Of an event in several spellings one line is left, with everything erased that any of them has erased.
 pub fn union_of_lines(texts: &[Vec<u8>]) -> Vec<u8> {
-    let mut seen = std::collections::HashSet::new();
-    let mut out = Vec::with_capacity(texts.iter().map(Vec::len).sum());
-    for line in texts
-        .iter()
-        .flat_map(|t| t.split(|b| *b == b'\n'))
-        .filter(|l| !l.is_empty())
-    {
-        if seen.insert(line) {
-            out.extend_from_slice(line);
-            out.push(b'\n');
-        }
-    }
-    out
+    fold::unite(texts.iter().map(Vec::as_slice))
 }
 
 /// The lines noted under a key of a ref; empty when there are none.

@@ -87,6 +87,18 @@ DECODER = json.JSONDecoder(object_pairs_hook=Members, parse_constant=no_constant
                            parse_int=lambda s: -0.0 if s == "-0" else int(s))
 
 
+def canonical(value, depth=1):
+    """Section 3.1: the one way a value is written."""
+    if isinstance(value, (dict, list)):
+        if depth > 100:
+            raise Bad("nested too deeply")
+        for inside in value.values() if isinstance(value, dict) else value:
+            canonical(inside, depth + 1)
+    elif isinstance(value, float) or type(value) is int and abs(value) >= 2**53:
+        raise Bad("a number that may not stand there")
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")) if depth == 1 else None
+
+
 def decode_at(text, start):
     """One JSON value at a place of a text: the value, and where it ends."""
     try:
@@ -134,8 +146,6 @@ def check_shape(name, value):
     out = {}
     for member, kind in SHAPES[name]:
         required, member = member.endswith("!"), member.rstrip("!")
-        if member in value.twice:
-            raise Bad(f"{member} stands there twice")
         optional, kind = kind.startswith("?"), kind.lstrip("?")
         if optional and value.get(member) is None:
             out[member] = None
@@ -190,9 +200,11 @@ def read_event(text):
         raise Bad("no parents")
 
     def erasable(value, span):
-        if isinstance(value, str) and HEX64.fullmatch(value) and len(span) == 66:
+        if canonical(value) != span:
+            raise Bad("not canonical")
+        if isinstance(value, str) and HEX64.fullmatch(value):
             return True, value
-        return False, sha256(span)
+        return (False, sha256(span)) if isinstance(value, Members) else bad("object")
 
     by_gone, by_digest = erasable(by, text[head.end():by_end])
     data_gone, data_digest = erasable(data, text[data_start:data_end])

@@ -91,7 +91,7 @@ class Fold:
 
     def run(self, unknown, damaged):
         place = {ident: i for i, ident in enumerate(self.order)}
-        past = []
+        past, opening = [], self.opening()
         for i, ident in enumerate(self.order):
             event, seen = self.events[ident], 0
             for parent in event["parents"]:
@@ -99,7 +99,7 @@ class Fold:
                     seen |= past[place[parent]] | 1 << place[parent]
             past.append(seen)
             kind = event["type"]
-            if kind == "incident.opened" and not self.may_open(event):
+            if kind == "incident.opened" and ident != opening:
                 damaged += 1
                 continue
             if event["data_gone"]:
@@ -120,10 +120,19 @@ class Fold:
                 effect(ident, data, lambda other: place.get(other, i) < i and bool(seen >> place[other] & 1))
         return self.view(unknown, damaged)
 
-    def may_open(self, event):
+    def opening(self):
+        """Section 8: the anchor, or once that was erased the root on which most of the ledger stands."""
         if self.anchor_event is not None:
-            return event["id"] == self.anchor_event
-        return not self.opened and not event["parents"] and (event["by_gone"] or event["data_gone"])
+            return self.anchor_event
+        place, root, standing = {}, {}, {}
+        for i, ident in enumerate(self.order):
+            below = [place[p] for p in self.events[ident]["parents"] if p in place]
+            root[ident] = root[self.order[min(below)]] if below else ident
+            place[ident] = i
+            standing[root[ident]] = standing.get(root[ident], 0) + 1
+        roots = [i for i in self.order if (e := self.events[i])["type"] == "incident.opened" and not e["parents"]
+                 and (e["by_gone"] or e["data_gone"])]
+        return max(roots, key=lambda i: standing[i], default=None)  # the first of equals
 
     def incident_opened(self, ident, data, knows):
         self.opened = True
@@ -262,15 +271,32 @@ class Repository:
     def incident(self, anchor):
         """A ledger with its segments, folded."""
         first = self.notes.get(anchor, b"")
-        segments = {}
+        segments, lines, faults = set(), [first], 0
         for raw in first.split(b"\n"):
-            what, event = read_line(raw)
-            if what == "event" and event["type"] == "ledger.continued" and not event["data_gone"]:
-                try:
-                    segments[check_shape(event["type"], event["data"])["segment"]] = True
-                except Bad:
-                    pass
-        return fold(b"\n".join([first, *(self.notes.get(s, b"") for s in segments)]), anchor)
+            if (segment := named(raw, "ledger.continued", "segment")) is not None:
+                segments.add(segment[0])
+        for segment in segments:
+            note = self.notes.get(segment, b"")
+            # Section 6.4: the segment's anchor, or what it was before its author was erased.
+            if any((found := named(raw, "ledger.segment", "incident")) is not None and found[0] == anchor
+                   and (found[1] or blob_name(raw + b"\n", len(segment)) == segment) for raw in note.split(b"\n")):
+                lines.append(note)
+            else:
+                faults += 1
+        view = fold(b"\n".join(lines), anchor)
+        view["damaged"] += faults
+        return view
+
+
+def named(raw, kind, member):
+    """What an event of that type names, and whether its author was erased."""
+    what, event = read_line(raw)
+    if what == "event" and event["type"] == kind and not event["data_gone"]:
+        try:
+            return check_shape(kind, event["data"])[member], event["by_gone"]
+        except Bad:
+            pass
+    return None
 
 
 def main():

@@ -162,7 +162,7 @@ fn data(kind: u64, pick: u64, text: &str, past: &[Event], i: u64) -> (Data, Opti
         }
         .into(),
         20 => {
-            // An erasing event here knows of what it erases, as that of a person does.
+            // An erasing event knows of what it erases, or another clone's does.
             let added = past.iter().find_map(|e| match &e.body {
                 Body::Known(Data::EvidenceAdded(d)) => Some((d.oid.clone()?, e.id)),
                 _ => None,
@@ -176,7 +176,7 @@ fn data(kind: u64, pick: u64, text: &str, past: &[Event], i: u64) -> (Data, Opti
                     reason: text,
                 }
                 .into(),
-                Some(event),
+                (pick & 1 == 0).then_some(event),
             );
         }
         21 | 22 => CommitLinked {
@@ -227,7 +227,7 @@ fn line_by_hand(type_name: &str, data: &str, parent: EventId) -> Vec<u8> {
 }
 
 /// The line with `data` or `by` replaced by its digest.
-fn erase(raw: &[u8], data: bool) -> Vec<u8> {
+pub(crate) fn erase(raw: &[u8], data: bool) -> Vec<u8> {
     let text = std::str::from_utf8(raw).expect("a line is UTF-8");
     let wire: BTreeMap<&str, &serde_json::value::RawValue> =
         serde_json::from_str(text).expect("a line is JSON");
@@ -270,11 +270,10 @@ pub(crate) fn random_ledger(steps: &[Step], extra: &[(u8, u64)]) -> (Vec<u8>, Oi
     let mut lines: Vec<Vec<u8>> = events.iter().map(|e| e.raw.clone()).collect();
     for (kind, pick) in extra {
         let event = &events[*pick as usize % events.len()];
-        let strangers = event.type_name == "incident.opened" && event.id != events[0].id;
         lines.push(match kind {
             0 => event.raw.clone(),
-            1 if !strangers => erase(&event.raw, true),
-            2 if !strangers => erase(&event.raw, false),
+            1 => erase(&event.raw, true),
+            2 => erase(&event.raw, false),
             3 => line_by_hand("next.thought", &format!(r#"{{"n":{}}}"#, pick % 99), event.id),
             4 => line_by_hand("next.added", r#"{"text":7}"#, event.id),
             5 => line_by_hand("attempt.ended", r#"{"attempt":"x","outcome":{}}"#, event.id),
@@ -282,7 +281,16 @@ pub(crate) fn random_ledger(steps: &[Step], extra: &[(u8, u64)]) -> (Vec<u8>, Oi
             7 => event.raw[..event.raw.len() / 2].to_vec(),
             8 => Vec::new(),
             9 => line_by_hand("next.added", r#"{"text":"a","text":"b"}"#, event.id),
-            10 => line_by_hand("next.added", r#"{"text":"more","unheard":{"of":1.5}}"#, event.id),
+            10 => line_by_hand(
+                "next.added",
+                [
+                    r#"{"text":"more","unheard":{"of":1.5}}"#,
+                    r#"{"text":"more","unheard":{"of":[1]}}"#,
+                    r#"{"text":"n\u000a"}"#,
+                    r#"{"text":"n", "z":-0}"#,
+                ][*pick as usize % 4],
+                event.id,
+            ),
             _ => b"\xff\xfe not text".to_vec(),
         });
     }

@@ -1,4 +1,33 @@
-//! The subcommands, one file each. To add one: write its file, and name it in the list below.
+//! The subcommands, one file each. To add one: write its file, name its module, and name it in the list below.
+
+pub mod attempt;
+pub mod budget;
+pub mod cause;
+pub mod close;
+pub mod completions;
+pub mod demo;
+pub mod difference;
+pub mod edit;
+pub mod evidence;
+pub mod export;
+pub mod hook;
+pub mod import;
+pub mod init;
+pub mod link;
+pub mod list;
+pub mod man;
+pub mod next;
+pub mod open;
+pub mod postmortem;
+pub mod pr;
+pub mod reopen;
+pub mod repro;
+pub mod show;
+pub mod status;
+pub mod trust;
+pub mod try_command;
+pub mod use_incident;
+pub mod validate;
 
 use crate::model::Result;
 
@@ -6,8 +35,6 @@ use super::Reply;
 
 macro_rules! commands {
     ($($(#[doc = $doc:literal])+ $(#[command($($attribute:tt)*)])? $module:ident => $variant:ident),+ $(,)?) => {
-        $(pub mod $module;)+
-
         /// A subcommand and its arguments.
         #[derive(Debug, clap::Subcommand)]
         pub enum Command {

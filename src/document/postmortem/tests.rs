@@ -352,7 +352,9 @@ fn the_longest_incident_stays_within_the_fuel() {
     for ordinal in 3..400 {
         let mut next = attempt.clone();
         next.ordinal = ordinal;
-        next.rivals = vec![(Outcome::default(), plain("x")); 9];
+        for _ in 0..9 {
+            next.rivals.add(next.started.event, (Outcome::default(), plain("x")));
+        }
         incident.attempts.push(next);
     }
     let got = write(&incident, &plain);
