@@ -118,6 +118,33 @@ fn what_it_ran_on_is_recorded() {
     assert_eq!(run["tree"], repo.git(&["write-tree"]).as_str());
 }
 
+/// git takes a file for unchanged when size and time are those of its index, unless the index is of the same second.
+#[test]
+fn a_change_within_the_second_of_the_commit_makes_another_tree() {
+    let second = || {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        since.expect("a clock").as_secs()
+    };
+    for _ in 0..100 {
+        let repo = opened();
+        let before = second();
+        repo.write("tracked.txt", "one\n");
+        repo.commit("second");
+        repo.write("tracked.txt", "two\n");
+        if second() != before {
+            continue;
+        }
+        while second() == before {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        let view = repo.view("try -- true");
+        repo.git(&["add", "-A"]);
+        assert_eq!(view["run"]["tree"], repo.git(&["write-tree"]).as_str());
+        return;
+    }
+    panic!("no commit within a second in 100 tries");
+}
+
 #[test]
 fn recording_leaves_index_and_working_tree_alone() {
     let repo = opened();

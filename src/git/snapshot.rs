@@ -74,9 +74,15 @@ fn name_of(git: &Git) -> Result<Oid> {
     let objects = git
         .call(["rev-parse", "--path-format=absolute", "--git-path", "objects"])
         .text()?;
-    // The copy carries the file times, so that unchanged files are not read again.
+    // The copy carries the file times, so that unchanged files are not read again. It must be as old as the index
+    // itself: git reads again what was changed in the second in which the index was written, and only that.
     if Path::new(real_index.trim()).exists() {
         std::fs::copy(real_index.trim(), &index)?;
+        let written = std::fs::metadata(real_index.trim())?.modified()?;
+        std::fs::File::options()
+            .write(true)
+            .open(&index)?
+            .set_modified(written)?;
     }
     let store = scratch.path().join("objects");
     std::fs::create_dir(&store)?;
