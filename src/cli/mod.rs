@@ -84,7 +84,7 @@ fn fail(error: &Error, json: bool) -> i32 {
             "schema": reply::SCHEMA,
             "error": { "what": error.what(), "causes": error.causes(), "hints": error.hints(), "exit": error.kind().exit_code() },
         });
-        ui::write_all(&mut std::io::stdout(), format!("{view}\n").as_bytes());
+        ui::write_all(&mut std::io::stdout(), ui::json_line(&view).as_bytes());
     }
     ui::error(error);
     error.kind().exit_code()

@@ -53,7 +53,7 @@ impl Reply {
             view.insert("schema".to_owned(), SCHEMA.into());
             ui::write_all(
                 &mut std::io::stdout(),
-                format!("{}\n", Value::Object(view)).as_bytes(),
+                ui::json_line(&Value::Object(view)).as_bytes(),
             );
         } else if !(self.paged && page(&self.text)) {
             ui::print(&self.text);

@@ -146,6 +146,27 @@ pub fn clean(text: &str) -> String {
     out
 }
 
+/// A JSON value on one line, its newline included. JSON itself escapes control characters below 0x20 only; those
+/// above, and characters that turn the direction of text around, are escaped as well: programs read the same text.
+pub fn json_line(value: &serde_json::Value) -> String {
+    let plain = value.to_string();
+    let mut out = String::with_capacity(plain.len() + 1);
+    for c in plain.chars() {
+        match c {
+            '\u{7f}'..='\u{9f}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            _ => out.push(c),
+        }
+    }
+    out.push('\n');
+    out
+}
+
 /// Whether a stream of ours takes colours: a terminal, and `NO_COLOR` not set.
 pub fn colour(terminal: bool) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());

@@ -31,7 +31,9 @@ impl WriterLock {
             .write(true)
             .open(&path)
             .map_err(|e| {
-                Error::refused("the repository cannot be written").because(format!("{}: {e}", path.display()))
+                Error::refused("the repository cannot be written")
+                    .because(format!("{}: {e}", path.display()))
+                    .hint(WRITABLE)
             })?;
         loop {
             match flock(&file, FlockOperation::LockExclusive) {
@@ -46,6 +48,10 @@ impl WriterLock {
     }
 }
 
+/// What to do where nothing can be written.
+const WRITABLE: &str =
+    "check that it is yours to write, not mounted read-only, and that the disk is not full";
+
 /// `<git common dir>/incident/`, made when it is not there.
 ///
 /// # Errors
@@ -56,6 +62,7 @@ pub fn state_dir(repo: &Repo) -> Result<PathBuf> {
         std::fs::create_dir_all(&directory).map_err(|e| {
             Error::refused("the repository cannot be written")
                 .because(format!("{}: {e}", directory.display()))
+                .hint(WRITABLE)
         })?;
     }
     Ok(directory)

@@ -45,7 +45,11 @@ impl Session {
             file.persist(directory.join("active")).map_err(|e| e.error)?;
             Ok(())
         };
-        write().map_err(|e| Error::refused(format!("{} cannot be written", directory.display())).because(e))
+        write().map_err(|e| {
+            Error::refused(format!("{} cannot be written", directory.display()))
+                .because(e)
+                .hint("check that the repository is writable and the disk is not full")
+        })
     }
 
     /// The attempt that is active, if it belongs to this incident.

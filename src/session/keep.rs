@@ -79,7 +79,7 @@ impl Session {
             oid: Some(oid),
             sha256,
             bytes: size,
-            name: safe_name(name),
+            name: safe_name(&without_secrets(name)),
             kind: kind.to_owned(),
             attempt,
             location: String::new(),
@@ -119,14 +119,14 @@ impl Session {
             oid: None,
             sha256: canonical::hex(&hash.finalize()),
             bytes: size,
-            name: safe_name(
+            name: safe_name(&without_secrets(
                 &path
                     .file_name()
                     .map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
-            ),
+            )),
             kind: kind.to_owned(),
             attempt,
-            location: place.display().to_string(),
+            location: without_secrets(&place.display().to_string()),
             redacted: Vec::new(),
         })
     }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Session;
-use super::trust::Trust;
 use super::keep::{Kept, without_secrets};
+use super::trust::Trust;
 use crate::device;
 use crate::git::snapshot::{self, Snapshot};
 use crate::model::incident::RunRecord;
@@ -177,7 +177,7 @@ impl Session {
         }
         if before.left_out > 0 {
             self.remarks.push(format!(
-                "{} untracked paths were not stored (links, devices, repositories, or too many)",
+                "{} untracked paths were not stored (links, devices, repositories, names that are not UTF-8, or too many)",
                 before.left_out
             ));
         }

@@ -4,6 +4,10 @@
 //! writer can take events out of a notes ref without anybody noticing: git moves notes refs without compare and
 //! swap. Every write of ours moves the kept ref first; every command compares the two, and brings back what
 //! is missing. The comparison is by content, not by ancestry: `git notes remove` leaves a proper descendant.
+//!
+//! `push --mirror` into this repository, and a pruning fetch of `+refs/*:refs/*`, replace and delete the kept refs
+//! with all others. So a small file names the kept commit once more; its objects outlive the ref by git's grace time
+//! (two weeks).
 
 use std::collections::HashSet;
 
@@ -45,7 +49,8 @@ impl Mended {
 /// # Errors
 /// A ref or a tree that cannot be read; a repository that cannot be written while something is missing.
 pub fn mend(repo: &Repo, which: Travelling, signature: &git2::Signature<'_>) -> Result<Option<Mended>> {
-    if refs::read(repo, which.notes)? == refs::read(repo, which.kept)? {
+    let kept = refs::read(repo, which.kept)?;
+    if refs::read(repo, which.notes)? == kept && named_in_file(repo, which).is_none_or(|c| Some(c) == kept) {
         return Ok(None);
     }
     // A writer may be between its two moves: wait for it, then look again.
@@ -62,6 +67,7 @@ pub fn mend_locked(
     which: Travelling,
     signature: &git2::Signature<'_>,
 ) -> Result<Option<Mended>> {
+    mend_kept(repo, which, signature)?;
     for _ in 0..ATTEMPTS {
         let current = refs::read(repo, which.notes)?;
         let kept = refs::read(repo, which.kept)?;
@@ -69,7 +75,7 @@ pub fn mend_locked(
             (None, None) => return Ok(None),
             (Some(current), None) => {
                 // The first command in a clone whose notes came with plain git.
-                if compare_and_swap(repo, which.kept, &current, None, "git incident: keep")? == Swap::Done {
+                if keep(repo, which, &current, None)? == Swap::Done {
                     return Ok(None);
                 }
                 continue;
@@ -99,9 +105,7 @@ pub fn mend_locked(
         let changes = missing(repo, which, &kept, &current)?;
         if changes.is_empty() {
             // git moved on and lost nothing, as `git notes merge` does: follow it.
-            if compare_and_swap(repo, which.kept, &current, Some(&kept), "git incident: follow")?
-                == Swap::Done
-            {
+            if keep(repo, which, &current, Some(&kept))? == Swap::Done {
                 return Ok(None);
             }
             continue;
@@ -152,13 +156,57 @@ pub fn publish(
     kept: Option<&Oid>,
     current: Option<&Oid>,
 ) -> Result<Swap> {
-    if compare_and_swap(repo, which.kept, commit, kept, "git incident: keep")? == Swap::Raced {
-        return Err(
-            Error::refused(format!("{} was moved by another program", which.kept))
-                .hint("run the command again"),
-        );
+    if keep(repo, which, commit, kept)? == Swap::Raced {
+        return Err(moved(which));
     }
     compare_and_swap(repo, which.notes, commit, current, "git incident: record")
+}
+
+/// Moves the kept ref, and names its commit in the file as well.
+fn keep(repo: &Repo, which: Travelling, commit: &Oid, old: Option<&Oid>) -> Result<Swap> {
+    let swap = compare_and_swap(repo, which.kept, commit, old, "git incident: keep")?;
+    if swap == Swap::Done {
+        // A second net: without it the kept ref still holds.
+        let _ =
+            lock::state_dir(repo).map(|d| std::fs::write(d.join(which.remembered), format!("{commit}\n")));
+    }
+    Ok(swap)
+}
+
+fn moved(which: Travelling) -> Error {
+    Error::refused(format!("{} was moved by another program", which.kept)).hint("run the command again")
+}
+
+/// The commit that the file names, if it names one.
+fn named_in_file(repo: &Repo, which: Travelling) -> Option<Oid> {
+    let path = repo.common_dir().join("incident").join(which.remembered);
+    Oid::parse(std::fs::read_to_string(path).ok()?.trim())
+}
+
+/// Brings the kept ref back to everything that the file's commit holds, when something moved every ref there is.
+fn mend_kept(repo: &Repo, which: Travelling, signature: &git2::Signature<'_>) -> Result<()> {
+    let kept = refs::read(repo, which.kept)?;
+    let named = named_in_file(repo, which).filter(|c| kept.as_ref() != Some(c) && repo.is_commit(c));
+    let Some(named) = named else { return Ok(()) };
+    let new = match &kept {
+        None => named,
+        Some(kept) => {
+            let changes = missing(repo, which, &named, kept)?;
+            if changes.is_empty() {
+                // Whoever moved the kept ref last died before the file: nothing else is newer than the file.
+                kept.clone()
+            } else {
+                let tree = notes::tree_of(repo, kept)?;
+                let merged = notes::apply(repo, Some(&tree), changes)?;
+                let message = format!("git incident: bring back the kept {}\n", which.what);
+                notes::commit(repo, &merged, &[kept.clone(), named], signature, &message)?
+            }
+        }
+    };
+    match keep(repo, which, &new, kept.as_ref())? {
+        Swap::Done => Ok(()),
+        Swap::Raced => Err(moved(which)),
+    }
 }
 
 /// What must change in `current` so that it holds every line of `kept`.

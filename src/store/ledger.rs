@@ -215,13 +215,37 @@ pub fn all(repo: &Repo) -> Result<Vec<Incident>> {
     for (key, blob) in notes::entries(repo, &tree)? {
         notes_of.entry(key).or_default().push(blob);
     }
-    let mut incidents = Vec::new();
+    let notes_of: Vec<(Oid, Vec<Oid>)> = notes_of.into_iter().collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    if threads == 1 || notes_of.len() < WORTH_A_THREAD {
+        return fold_notes(repo, &notes_of);
+    }
+    // Each incident is read and folded by itself; libgit2 wants a handle for each thread.
+    let git_dir = repo.git_dir();
+    let parts = std::thread::scope(|scope| {
+        let running: Vec<_> = notes_of
+            .chunks(notes_of.len().div_ceil(threads))
+            .map(|part| scope.spawn(move || fold_notes(&Repo::open_git_dir(git_dir)?, part)))
+            .collect();
+        running
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| Err(Error::bug("a reading thread panicked"))))
+            .collect::<Result<Vec<_>>>()
+    })?;
+    Ok(parts.into_iter().flatten().collect())
+}
+
+/// Fewer notes than this are read before a second thread has started.
+const WORTH_A_THREAD: usize = 256;
+
+fn fold_notes(repo: &Repo, notes_of: &[(Oid, Vec<Oid>)]) -> Result<Vec<Incident>> {
+    let mut incidents = Vec::with_capacity(notes_of.len());
     for (key, blobs) in notes_of {
-        let first = union_of(repo, &blobs)?;
+        let first = union_of(repo, blobs)?;
         if !may_be_incident(&first) {
             continue;
         }
-        let incident = segments::load(repo, &key, &first)?.incident(&key, &|raw| is_anchor(&key, raw));
+        let incident = segments::load(repo, key, &first)?.incident(key, &|raw| is_anchor(key, raw));
         if incident.opened.is_some() {
             incidents.push(incident);
         }
@@ -232,7 +256,7 @@ pub fn all(repo: &Repo) -> Result<Vec<Incident>> {
 /// A cheap look at a note before it is read: records and segments are no incidents.
 fn may_be_incident(bytes: &[u8]) -> bool {
     const OPENED: &[u8] = b"\"type\":\"incident.opened\"";
-    bytes.windows(OPENED.len()).any(|w| w == OPENED)
+    memchr::memmem::find(bytes, OPENED).is_some()
 }
 
 /// Whether a line is the anchor of that name.

@@ -11,6 +11,8 @@ pub struct Travelling {
     pub notes: &'static str,
     /// This clone's guard: moves before the notes ref, and keeps what the notes ref may lose.
     pub kept: &'static str,
+    /// The file in the local state that names the kept ref's commit once more.
+    pub remembered: &'static str,
     /// What it holds, in words.
     pub what: &'static str,
 }
@@ -19,6 +21,7 @@ pub struct Travelling {
 pub const LEDGER: Travelling = Travelling {
     notes: "refs/notes/incidents",
     kept: "refs/incident/kept/ledger",
+    remembered: "kept-ledger",
     what: "ledger",
 };
 
@@ -26,6 +29,7 @@ pub const LEDGER: Travelling = Travelling {
 pub const EVIDENCE: Travelling = Travelling {
     notes: "refs/notes/incidents-evidence",
     kept: "refs/incident/kept/evidence",
+    remembered: "kept-evidence",
     what: "evidence",
 };
 

@@ -22,8 +22,14 @@ const NOTE: &str = "the third tile reads one row past the end of the block, 64 b
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let groups: &[(&str, fn())] =
-        &[("start", cold_start), ("notes", notes), ("scale", scale), ("hooks", hooks), ("list", list), ("growth", growth)];
+    let groups: &[(&str, fn())] = &[
+        ("start", cold_start),
+        ("notes", notes),
+        ("scale", scale),
+        ("hooks", hooks),
+        ("list", list),
+        ("growth", growth),
+    ];
     say("| figure | ours | against | ratio | asked |");
     say("|---|---|---|---|---|");
     for (name, run) in groups {
@@ -44,7 +50,9 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let bench = Self { directory: tempfile::tempdir().expect("a temporary directory") };
+        let bench = Self {
+            directory: tempfile::tempdir().expect("a temporary directory"),
+        };
         bench.git(&["init", "-q", "-b", "main"]);
         bench.git(&["config", "user.name", "Bench"]);
         bench.git(&["config", "user.email", "bench@example.org"]);
@@ -63,7 +71,11 @@ impl Bench {
     fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         let folder = Path::new(PROGRAM).parent().expect("a folder");
-        let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+        let path = format!(
+            "{}:{}",
+            folder.display(),
+            std::env::var("PATH").unwrap_or_default()
+        );
         command
             .args(arguments)
             .current_dir(self.path())
@@ -79,8 +91,17 @@ impl Bench {
     }
 
     fn git(&self, arguments: &[&str]) -> String {
-        let output = self.command("git", arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).output().expect("git runs");
-        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = self
+            .command("git", arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .output()
+            .expect("git runs");
+        assert!(
+            output.status.success(),
+            "git {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
@@ -91,12 +112,20 @@ impl Bench {
 
     /// Fills the ledger with incidents of four events each, packed, as years of use would leave it.
     fn fill(&self, incidents: usize) -> Vec<String> {
-        let mut child = self.command("git", &["fast-import", "--quiet"]).stdin(Stdio::piped()).spawn().expect("git fast-import");
+        let mut child = self
+            .command("git", &["fast-import", "--quiet"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("git fast-import");
         let mut input = std::io::BufWriter::new(child.stdin.take().expect("a pipe"));
         let mut anchors = Vec::with_capacity(incidents);
-        let head = |name: &str| format!("commit {name}\ncommitter Bench <bench@example.org> 1700000000 +0000\ndata 4\nfill\n");
+        let head = |name: &str| {
+            format!("commit {name}\ncommitter Bench <bench@example.org> 1700000000 +0000\ndata 4\nfill\n")
+        };
         let mut evidence = head("refs/notes/incidents-evidence").into_bytes();
-        input.write_all(head("refs/notes/incidents").as_bytes()).expect("written");
+        input
+            .write_all(head("refs/notes/incidents").as_bytes())
+            .expect("written");
         for n in 0..incidents {
             let events = ledger(n);
             let mut bytes = Vec::new();
@@ -124,13 +153,25 @@ impl Bench {
 }
 
 fn entry(out: &mut impl std::io::Write, key: &str, bytes: &[u8]) {
-    write!(out, "M 100644 inline {}/{}\ndata {}\n", &key[..2], &key[2..], bytes.len()).expect("written");
+    write!(
+        out,
+        "M 100644 inline {}/{}\ndata {}\n",
+        &key[..2],
+        &key[2..],
+        bytes.len()
+    )
+    .expect("written");
     out.write_all(bytes).expect("written");
     out.write_all(b"\n").expect("written");
 }
 
 fn ledger(n: usize) -> Vec<Event> {
-    let author = Author { agent: String::new(), email: "bench@example.org".into(), name: "Bench".into(), salt: "00".repeat(16) };
+    let author = Author {
+        agent: String::new(),
+        email: "bench@example.org".into(),
+        name: "Bench".into(),
+        salt: "00".repeat(16),
+    };
     let salt = &canonical::sha256_hex(n.to_string().as_bytes())[..32];
     let mut events: Vec<Event> = Vec::new();
     let mut add = |data: Data| {
@@ -146,12 +187,22 @@ fn ledger(n: usize) -> Vec<Event> {
         ..Default::default()
     }
     .into());
-    for (k, hypothesis) in ["the last tile is not masked", "the scale is applied twice"].into_iter().enumerate() {
-        let attempt = add(AttemptStarted { hypothesis: hypothesis.into(), ..Default::default() }.into());
+    for (k, hypothesis) in ["the last tile is not masked", "the scale is applied twice"]
+        .into_iter()
+        .enumerate()
+    {
+        let attempt = add(AttemptStarted {
+            hypothesis: hypothesis.into(),
+            ..Default::default()
+        }
+        .into());
         if k == 0 {
             add(AttemptEnded {
                 attempt,
-                outcome: Outcome { hypothesis: Hypothesis::Refuted, bug: Bug::Remains },
+                outcome: Outcome {
+                    hypothesis: Hypothesis::Refuted,
+                    bug: Bug::Remains,
+                },
                 action: String::new(),
                 result: "still 4096 elements differ".into(),
                 conclusion: "the mask is right; the error is the same with and without it".into(),
@@ -167,12 +218,19 @@ fn timed(command: &mut Command) -> Duration {
     let start = Instant::now();
     let status = command.status().expect("runs");
     let elapsed = start.elapsed();
-    assert!(status.success() || status.code() == Some(1), "{command:?}: {status}");
+    assert!(
+        status.success() || status.code() == Some(1),
+        "{command:?}: {status}"
+    );
     elapsed
 }
 
 /// Runs two things in turn and returns the medians of both.
-fn race(rounds: usize, mut ours: impl FnMut(usize) -> Duration, mut theirs: impl FnMut(usize) -> Duration) -> (Duration, Duration) {
+fn race(
+    rounds: usize,
+    mut ours: impl FnMut(usize) -> Duration,
+    mut theirs: impl FnMut(usize) -> Duration,
+) -> (Duration, Duration) {
     let mut a = Vec::with_capacity(rounds);
     let mut b = Vec::with_capacity(rounds);
     for round in 0..rounds + 3 {
@@ -203,7 +261,11 @@ fn ms(time: Duration) -> String {
 
 fn row(figure: &str, ours: Duration, against: &str, theirs: Duration, asked: &str) {
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
-    say(&format!("| {figure} | {} | {against}: {} | {ratio:.2} × | {asked} |", ms(ours), ms(theirs)));
+    say(&format!(
+        "| {figure} | {} | {against}: {} | {ratio:.2} × | {asked} |",
+        ms(ours),
+        ms(theirs)
+    ));
 }
 
 fn cold_start() {
@@ -224,9 +286,20 @@ fn notes() {
     let (ours, git) = race(
         60,
         |_| timed(&mut bench.command(PROGRAM, &["attempt", "note", NOTE])),
-        |_| timed(&mut bench.command("git", &["notes", "--ref=copy", "append", "-m", NOTE, &anchors[5000]])),
+        |_| {
+            timed(&mut bench.command(
+                "git",
+                &["notes", "--ref=copy", "append", "-m", NOTE, &anchors[5000]],
+            ))
+        },
     );
-    row("`attempt note` at 10,000 incidents", ours, "`git notes append`", git, "≤ 1.5 ×");
+    row(
+        "`attempt note` at 10,000 incidents",
+        ours,
+        "`git notes append`",
+        git,
+        "≤ 1.5 ×",
+    );
 }
 
 fn scale() {
@@ -241,13 +314,24 @@ fn scale() {
         |_| timed(&mut large.command(PROGRAM, &["attempt", "note", NOTE])),
         |_| timed(&mut small.command(PROGRAM, &["attempt", "note", NOTE])),
     );
-    row("`attempt note` at 100,000 incidents", at_many, "itself at 1,000", at_few, "≤ 1.3 ×");
+    row(
+        "`attempt note` at 100,000 incidents",
+        at_many,
+        "itself at 1,000",
+        at_few,
+        "≤ 1.3 ×",
+    );
 }
 
 fn over(figure: &str, ours: Duration, empty: Duration, asked: &str) {
     let more = ours.saturating_sub(empty);
     let ratio = ours.as_secs_f64() / empty.as_secs_f64();
-    say(&format!("| {figure} | {} | empty shell hook: {} | {ratio:.2} ×, {} over it | {asked} |", ms(ours), ms(empty), ms(more)));
+    say(&format!(
+        "| {figure} | {} | empty shell hook: {} | {ratio:.2} ×, {} over it | {asked} |",
+        ms(ours),
+        ms(empty),
+        ms(more)
+    ));
 }
 
 fn script(path: &Path, text: &str) -> PathBuf {
@@ -268,7 +352,11 @@ fn hooks() {
     let message = bench.path().join(".git/COMMIT_EDITMSG");
     let commit_msg = hooks.join("commit-msg");
     let run = |hook: &Path| {
-        fs::write(&message, "Fix the mask of the last tile\n\nIt read one row past the end.\n").expect("written");
+        fs::write(
+            &message,
+            "Fix the mask of the last tile\n\nIt read one row past the end.\n",
+        )
+        .expect("written");
         timed(&mut bench.command(&hook.display().to_string(), &[".git/COMMIT_EDITMSG"]))
     };
     let (ours, none) = race(100, |_| run(&commit_msg), |_| run(&empty));
@@ -277,21 +365,38 @@ fn hooks() {
 }
 
 fn pre_push(bench: &Bench, hooks: &Path, empty: &Path) {
-    fs::write(bench.path().join(".git-incident.toml"), "[[gate]]\nid = \"quick\"\nkind = \"command\"\nrun = \"true\"\n").expect("written");
+    fs::write(
+        bench.path().join(".git-incident.toml"),
+        "[[gate]]\nid = \"quick\"\nkind = \"command\"\nrun = \"true\"\n",
+    )
+    .expect("written");
     bench.git(&["add", "."]);
     bench.git(&["commit", "-q", "--no-verify", "-m", "Configure a gate"]);
     let base = bench.git(&["rev-parse", "HEAD"]);
-    let mut child = bench.command("git", &["fast-import", "--quiet", "--force"]).stdin(Stdio::piped()).spawn().expect("git fast-import");
+    let mut child = bench
+        .command("git", &["fast-import", "--quiet", "--force"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("git fast-import");
     let mut stream = String::new();
     for n in 0..1000 {
-        let from = if n == 0 { format!("from {base}\n") } else { String::new() };
+        let from = if n == 0 {
+            format!("from {base}\n")
+        } else {
+            String::new()
+        };
         let _ = write!(
             stream,
             "commit refs/heads/topic\ncommitter Bench <bench@example.org> {} +0000\ndata 7\nchange\n{from}M 100644 inline file\ndata 5\n{n:04}\n\n",
             1_700_000_000 + n
         );
     }
-    child.stdin.take().expect("a pipe").write_all(stream.as_bytes()).expect("written");
+    child
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(stream.as_bytes())
+        .expect("written");
     assert!(child.wait().expect("waited").success());
     bench.git(&["update-ref", "refs/remotes/origin/main", &base]);
     bench.git(&["pack-refs", "--all"]);
@@ -302,14 +407,23 @@ fn pre_push(bench: &Bench, hooks: &Path, empty: &Path) {
     let hook = hooks.join("pre-push");
     let run = |program: &Path| {
         let start = Instant::now();
-        let mut child = bench.command(&program.display().to_string(), &["origin", "file:///nowhere"]).stdin(Stdio::piped()).spawn().expect("runs");
+        let mut child = bench
+            .command(&program.display().to_string(), &["origin", "file:///nowhere"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("runs");
         // The empty hook may be gone before it reads.
         let _ = child.stdin.take().expect("a pipe").write_all(line.as_bytes());
         assert!(child.wait().expect("waited").success());
         start.elapsed()
     };
     let (ours, none) = race(60, |_| run(&hook), |_| run(empty));
-    over("pre-push, 1,000 commits, every record cached", ours, none, "≤ 30 ms over");
+    over(
+        "pre-push, 1,000 commits, every record cached",
+        ours,
+        none,
+        "≤ 30 ms over",
+    );
 }
 
 fn list() {
@@ -325,7 +439,13 @@ fn list() {
         |_| timed(&mut bench.command(PROGRAM, &["list", "--json"])),
         |_| timed(&mut bench.command(&both.display().to_string(), &[])),
     );
-    row("`list` of 10,000 incidents, no index", ours, "`git notes list` + `git cat-file --batch`", git, "≤ 2 ×");
+    row(
+        "`list` of 10,000 incidents, no index",
+        ours,
+        "`git notes list` + `git cat-file --batch`",
+        git,
+        "≤ 2 ×",
+    );
 }
 
 fn growth() {
@@ -335,7 +455,12 @@ fn growth() {
     bench.incident(&["attempt", "start", "-H", "a hypothesis"]);
     let size = || {
         let text = bench.git(&["count-objects", "-v"]);
-        let value = |key: &str| text.lines().find_map(|l| l.strip_prefix(key)).and_then(|v| v.trim().parse::<u64>().ok()).unwrap_or(0);
+        let value = |key: &str| {
+            text.lines()
+                .find_map(|l| l.strip_prefix(key))
+                .and_then(|v| v.trim().parse::<u64>().ok())
+                .unwrap_or(0)
+        };
         (value("size:") + value("size-pack:"), value("count:"))
     };
     let (before, _) = size();
@@ -346,7 +471,13 @@ fn growth() {
     }
     let first = median(times[..50].to_vec());
     let last = median(times[950..].to_vec());
-    row("1,000 notes to one incident: the last 50", last, "the first 50", first, "≤ 2 ×");
+    row(
+        "1,000 notes to one incident: the last 50",
+        last,
+        "the first 50",
+        first,
+        "≤ 2 ×",
+    );
     let (grown, loose) = size();
     bench.git(&["gc", "--quiet", "--prune=now"]);
     let (packed, _) = size();

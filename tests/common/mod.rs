@@ -44,9 +44,33 @@ impl Ran {
         self
     }
 
+    /// The same, after checking that this text is nowhere in what it said.
+    #[track_caller]
+    pub fn never_says(self, text: &str) -> Self {
+        let said = format!("{}\n{}", self.stdout, self.stderr);
+        assert!(!said.contains(text), "{text:?} is in:\n{said}");
+        self
+    }
+
+    /// The same, after checking that it is a refusal with this exit status as people need it: what, what to do,
+    /// no panic.
+    #[track_caller]
+    pub fn refuses(self, status: i32) -> Self {
+        let ran = self.expect(status);
+        assert!(ran.stderr.contains("error: "), "no error in:\n{}", ran.stderr);
+        assert!(ran.stderr.contains("hint: "), "no hint in:\n{}", ran.stderr);
+        ran.never_says("panicked")
+    }
+
     /// Standard output without its last line end.
     pub fn line(&self) -> &str {
         self.stdout.trim_end_matches('\n')
+    }
+
+    /// The one JSON object on standard output.
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e} in:\n{}", self.stdout))
     }
 }
 
@@ -155,8 +179,75 @@ impl Repo {
     pub fn incident_json(&self, arguments: &[&str]) -> serde_json::Value {
         let mut all = vec!["--json"];
         all.extend(arguments);
-        let ran = self.incident(&all).expect(0);
-        serde_json::from_str(&ran.stdout).expect("one JSON object on stdout")
+        self.incident(&all).expect(0).json()
+    }
+
+    /// `git incident …` as typed at a shell: words and quotes, no expansion. Whatever its exit status.
+    pub fn typed(&self, line: &str) -> Ran {
+        self.here().typed(line)
+    }
+
+    /// `git incident --json …` as typed at a shell, that must succeed; its object.
+    #[track_caller]
+    pub fn view(&self, line: &str) -> serde_json::Value {
+        self.here().view(line)
+    }
+
+    /// Opens an incident and makes it the active one; its id.
+    #[track_caller]
+    pub fn open(&self, title: &str) -> String {
+        let opened = self.incident_json(&["open", title]);
+        opened["incident"].as_str().expect("an id").to_owned()
+    }
+
+    /// `git-incident try OPTIONS -- sh -c SCRIPT`, not through git: its own exit status and streams.
+    pub fn try_sh(&self, options: &[&str], script: &str) -> Ran {
+        let mut command = self.command("git-incident");
+        command.arg("try").args(options).args(["--", "sh", "-c", script]);
+        finish(command.output())
+    }
+
+    /// The newest recorded run of the active incident.
+    #[track_caller]
+    pub fn last_run(&self) -> serde_json::Value {
+        let view = self.view("show");
+        let own = view["notes"].as_array().into_iter().flatten();
+        let attempts = view["attempts"].as_array().into_iter().flatten();
+        let theirs = attempts.flat_map(|a| a["notes"].as_array().into_iter().flatten());
+        let all = own.chain(theirs).filter(|n| !n["run"].is_null());
+        let newest = all.max_by_key(|n| n["at"].as_str().expect("a time").to_owned());
+        newest.expect("a run")["run"].clone()
+    }
+
+    /// Notes something on what is active.
+    #[track_caller]
+    pub fn note(&self, text: &str) {
+        self.incident(&["attempt", "note", text]).expect(0);
+    }
+
+    /// A clone of the remote of [`Repo::with_remote`] with its notes fetched as `docs/STORAGE.md` says, not merged.
+    #[track_caller]
+    pub fn clone_of_remote(&self, name: &str) -> Beside<'_> {
+        let clone = self.at(self.root().join(name));
+        self.git(&[
+            "clone",
+            "-q",
+            &self.root().join("origin.git").display().to_string(),
+            &clone.directory.display().to_string(),
+        ]);
+        clone.fetch_notes();
+        clone
+    }
+
+    /// Sends both travelling refs to the remote, as `docs/STORAGE.md` says.
+    #[track_caller]
+    pub fn push_notes(&self) {
+        self.at(&self.directory).push_notes();
+    }
+
+    /// This repository itself, with what [`Beside`] can do.
+    pub fn here(&self) -> Beside<'_> {
+        self.at(&self.directory)
     }
 
     /// Writes a file below the working tree, with its directories.
@@ -196,6 +287,70 @@ pub struct Beside<'r> {
 }
 
 impl Beside<'_> {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.directory
+    }
+
+    /// A program there, with the isolated environment; nothing on its stdin.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        self.repo.command_in(program, &self.directory)
+    }
+
+    /// `git incident --json …` there that must succeed; its object.
+    #[track_caller]
+    pub fn incident_json(&self, arguments: &[&str]) -> serde_json::Value {
+        let mut all = vec!["--json"];
+        all.extend(arguments);
+        self.incident(&all).expect(0).json()
+    }
+
+    /// `git incident …` as typed at a shell: words and quotes, no expansion. Whatever its exit status.
+    pub fn typed(&self, line: &str) -> Ran {
+        let words = shlex::split(line).expect("a line that a shell would take");
+        self.incident(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// `git incident --json …` as typed at a shell, that must succeed; its object.
+    #[track_caller]
+    pub fn view(&self, line: &str) -> serde_json::Value {
+        self.typed(&format!("--json {line}")).expect(0).json()
+    }
+
+    /// Sends both travelling refs to the remote, as `docs/STORAGE.md` says.
+    #[track_caller]
+    pub fn push_notes(&self) {
+        self.git(&["push", "-q", "origin", LEDGER, EVIDENCE]);
+    }
+
+    /// Fetches both travelling refs of the remote to a place of their own, as `docs/STORAGE.md` says.
+    #[track_caller]
+    pub fn fetch_notes(&self) {
+        self.git(&[
+            "fetch",
+            "-q",
+            "origin",
+            "+refs/notes/incidents*:refs/notes/remotes/origin/incidents*",
+        ]);
+    }
+
+    /// Unites what was fetched with what is here, by plain git, as `docs/STORAGE.md` says.
+    #[track_caller]
+    pub fn merge_notes(&self) {
+        for name in ["incidents-evidence", "incidents"] {
+            let theirs = format!("refs/notes/remotes/origin/{name}");
+            self.git(&[
+                "notes",
+                &format!("--ref={name}"),
+                "merge",
+                "-q",
+                "-s",
+                "cat_sort_uniq",
+                &theirs,
+            ]);
+        }
+    }
+
     /// Runs a program there, whatever its exit status.
     pub fn run(&self, program: &str, arguments: &[&str]) -> Ran {
         finish(
@@ -218,6 +373,32 @@ impl Beside<'_> {
         all.extend(arguments);
         self.run("git", &all)
     }
+}
+
+/// The ref of the ledgers.
+pub const LEDGER: &str = "refs/notes/incidents";
+
+/// The ref of the evidence.
+pub const EVIDENCE: &str = "refs/notes/incidents-evidence";
+
+/// The texts of all notes of a `show --json` view, the incident's own and its attempts', sorted.
+pub fn notes_in(view: &serde_json::Value) -> Vec<String> {
+    let own = view["notes"].as_array().into_iter().flatten();
+    let attempts = view["attempts"].as_array().into_iter().flatten();
+    let theirs = attempts.flat_map(|a| a["notes"].as_array().into_iter().flatten());
+    let mut texts: Vec<String> = own
+        .chain(theirs)
+        .filter_map(|n| n["text"].as_str().map(str::to_owned))
+        .collect();
+    texts.sort();
+    texts
+}
+
+/// Says on stderr that a check could not be made here: what is skipped must be seen to be skipped.
+pub fn skipped(why: &str) {
+    use std::io::Write;
+    // Not eprintln!: the test harness would swallow it.
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }
 
 /// What a finished program said.

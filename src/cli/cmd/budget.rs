@@ -9,6 +9,7 @@ use crate::event::BudgetSpent;
 use crate::model::time::human_duration;
 use crate::model::{Error, Result};
 use crate::session::budget::{Budget, money};
+use crate::session::keep::without_secrets;
 
 /// Arguments of `budget`.
 #[derive(Debug, clap::Args)]
@@ -55,7 +56,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         if minutes == 0 && micros == 0 {
             return Err(Error::usage("nothing was spent").hint("git incident budget spend --minutes 30"));
         }
-        session.append(&id, &[], |draft| draft.add(BudgetSpent { minutes, micros, note: message.unwrap_or_default() }))?;
+        session.append(&id, &[], |draft| draft.add(BudgetSpent { minutes, micros, note: without_secrets(&message.unwrap_or_default()) }))?;
     }
     let budget = session.budget(&session.incident(&id)?)?;
     Ok(Reply::new(json!({"incident": id, "budget": view(&budget)}), text(&budget)))

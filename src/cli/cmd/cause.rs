@@ -85,7 +85,7 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
         Some(Action::Confirm { cause, accounts, contradicts, disproof, mechanism }) => {
             let cause = causes::find(&incident, cause.as_deref())?;
             if cause.state == CauseState::Confirmed && accounts.is_empty() && contradicts.is_empty() {
-                return Err(Error::refused("the cause is confirmed already"));
+                return Err(Error::refused("the cause is confirmed already").hint("see how it accounts for the attempts: git incident cause"));
             }
             let mut said = Vec::new();
             for pair in &accounts {

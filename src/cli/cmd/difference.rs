@@ -6,6 +6,7 @@ use crate::cli::ui::Text;
 use crate::cli::{Reply, open_session};
 use crate::event::DifferenceSet;
 use crate::model::{Error, Result};
+use crate::session::keep::without_secrets;
 
 /// Arguments of `difference`.
 #[derive(Debug, clap::Args)]
@@ -59,6 +60,7 @@ enum Action {
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let session = open_session()?;
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
+    let clean = |t: String| without_secrets(&t);
     let row = |factor: &str| incident.differences.iter().find(|d| d.factor.eq_ignore_ascii_case(factor.trim()));
     let set = match args.action {
         None | Some(Action::List) => None,
@@ -71,18 +73,19 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
                 return Err(Error::usage("a new row needs its values").hint(format!("git incident difference set {factor:?} --working X --broken Y")));
             }
             Some(DifferenceSet {
-                factor: old.map_or_else(|| factor.trim().to_owned(), |d| d.factor.clone()),
-                working: working.or_else(|| old.map(|d| d.working.clone())).unwrap_or_default(),
-                broken: broken.or_else(|| old.map(|d| d.broken.clone())).unwrap_or_default(),
+                factor: old.map_or_else(|| without_secrets(factor.trim()), |d| d.factor.clone()),
+                working: working.map(clean).or_else(|| old.map(|d| d.working.clone())).unwrap_or_default(),
+                broken: broken.map(clean).or_else(|| old.map(|d| d.broken.clone())).unwrap_or_default(),
                 eliminated: !matters && (eliminated || old.is_some_and(|d| d.eliminated)),
-                working_case,
-                broken_case,
+                working_case: working_case.map(clean),
+                broken_case: broken_case.map(clean),
             })
         }
         Some(Action::Eliminate { factor }) => {
             let old = row(&factor).ok_or_else(|| {
                 let known: Vec<&str> = incident.differences.iter().map(|d| d.factor.as_str()).collect();
                 Error::refused(format!("the table has no factor {factor:?}")).because(format!("it has: {}", known.join(", ")))
+                    .hint("see the table: git incident difference")
             })?;
             Some(DifferenceSet {
                 factor: old.factor.clone(),

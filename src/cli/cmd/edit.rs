@@ -89,14 +89,14 @@ fn from_flags(args: &Args, incident: &Incident) -> IncidentEdited {
     files.retain(|f| !args.remove_file.contains(&f.path));
     for path in &args.files {
         if !files.iter().any(|f| f.path == *path) {
-            files.push(FileRef { path: path.clone(), note: String::new() });
+            files.push(FileRef { path: without_secrets(path), note: String::new() });
         }
     }
     let mut labels = incident.labels.get().clone();
     labels.retain(|l| !args.remove_label.contains(l));
     for label in &args.labels {
         if !labels.contains(label) {
-            labels.push(label.clone());
+            labels.push(without_secrets(label));
         }
     }
     IncidentEdited {
@@ -134,8 +134,8 @@ fn in_editor(incident: &Incident) -> Result<IncidentEdited> {
         symptom: changed(new.symptom, &form.symptom),
         environment: changed(new.environment, &form.environment),
         files: (new.files != form.files)
-            .then(|| new.files.into_iter().map(|path| FileRef { note: note_of(&path), path }).collect()),
-        labels: (new.labels != form.labels).then_some(new.labels),
+            .then(|| new.files.into_iter().map(|path| FileRef { note: note_of(&path), path: without_secrets(&path) }).collect()),
+        labels: (new.labels != form.labels).then(|| new.labels.iter().map(|l| without_secrets(l)).collect()),
         status_note: None,
         next_preface: None,
     })

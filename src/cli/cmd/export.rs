@@ -1,10 +1,11 @@
 //! `export`: an incident as a Markdown debug log, as its ledger, or as the JSON view.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::cli::{Reply, open_session};
+use crate::cli::{Reply, open_session, ui};
 use crate::document::debuglog;
 use crate::fold;
 use crate::model::{Error, Result};
@@ -32,8 +33,8 @@ pub struct Args {
 pub fn run(args: Args, json: bool) -> Result<Reply> {
     let session = open_session()?;
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
-    let text = match args.format.as_str() {
-        "markdown" => debuglog::print(&debuglog::normalise(&to_log(&incident))),
+    let bytes = match args.format.as_str() {
+        "markdown" => debuglog::print(&debuglog::normalise(&to_log(&incident))).into_bytes(),
         "ledger" => {
             let mut bytes = read(&session.repo, LEDGER.notes, &id)?;
             let continued: Vec<_> = fold::Ledger::parse(&bytes)
@@ -47,17 +48,23 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
             for segment in continued {
                 bytes.extend(read(&session.repo, LEDGER.notes, &segment)?);
             }
-            String::from_utf8_lossy(&bytes).into_owned()
+            bytes
         }
-        _ => format!("{}\n", views::incident(&incident, &session.standing(&incident))),
+        _ => ui::json_line(&views::incident(&incident, &session.standing(&incident))).into_bytes(),
     };
+    let text = String::from_utf8_lossy(&bytes).into_owned();
     let view = json!({"incident": id, "format": args.format, "text": text});
     if let Some(path) = args.output {
-        std::fs::write(&path, &text).map_err(|e| Error::refused(format!("{} cannot be written", path.display())).because(e))?;
+        std::fs::write(&path, &bytes).map_err(|e| Error::refused(format!("{} cannot be written", path.display())).because(e))?;
         return Ok(Reply::new(view, format!("wrote {}\n", path.display())));
     }
     if json {
         return Ok(Reply::new(view, ""));
     }
-    Ok(Reply::new(view, text))
+    if std::io::stdout().is_terminal() {
+        return Ok(Reply::new(view, text));
+    }
+    // Into a pipe or a file every byte goes as it is: a ledger whose lines changed would not verify.
+    ui::write_all(&mut std::io::stdout(), &bytes);
+    Ok(Reply::new(view, ""))
 }

@@ -7,6 +7,7 @@ use crate::cli::{Reply, open_session};
 use crate::event::{NextAdded, NextDone, NextDropped};
 use crate::model::{Error, Result};
 use crate::report::views;
+use crate::session::keep::without_secrets;
 use crate::session::locate;
 
 /// Arguments of `next`.
@@ -60,15 +61,15 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
             return Err(Error::usage("the idea is empty").hint("git incident next add \"what to try\""));
         }
         Some(Action::Add { text }) => {
-            session.append(&id, &[], |draft| draft.add(NextAdded { text }))?;
+            session.append(&id, &[], |draft| draft.add(NextAdded { text: without_secrets(&text) }))?;
         }
         Some(Action::Done { next, message }) => {
             let next = locate::next(&incident, &next)?.added.event;
-            session.append(&id, &[], |draft| draft.add(NextDone { next, remark: message.unwrap_or_default() }))?;
+            session.append(&id, &[], |draft| draft.add(NextDone { next, remark: without_secrets(&message.unwrap_or_default()) }))?;
         }
         Some(Action::Drop { next, message }) => {
             let next = locate::next(&incident, &next)?.added.event;
-            session.append(&id, &[], |draft| draft.add(NextDropped { next, reason: message.unwrap_or_default() }))?;
+            session.append(&id, &[], |draft| draft.add(NextDropped { next, reason: without_secrets(&message.unwrap_or_default()) }))?;
         }
     }
     let incident = session.incident(&id)?;

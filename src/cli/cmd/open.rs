@@ -8,6 +8,7 @@ use crate::event::IncidentOpened;
 use crate::model::incident::FileRef;
 use crate::model::{Error, Result};
 use crate::session::active::Active;
+use crate::session::keep::without_secrets;
 
 /// Arguments of `open`.
 #[derive(Debug, clap::Args)]
@@ -39,18 +40,18 @@ pub struct Args {
 /// # Errors
 /// An empty title; a repository that cannot be written.
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
-    let title = args.title.trim().to_owned();
+    let title = without_secrets(args.title.trim());
     if title.is_empty() {
         return Err(Error::usage("the title is empty").hint("git incident open \"what is broken\""));
     }
     let session = open_session()?;
     let opened = IncidentOpened {
         title: title.clone(),
-        ticket: args.ticket.unwrap_or_default(),
-        symptom: args.symptom.unwrap_or_default(),
-        environment: args.environment.unwrap_or_default(),
-        files: args.files.into_iter().map(|path| FileRef { path, note: String::new() }).collect(),
-        labels: args.labels,
+        ticket: without_secrets(&args.ticket.unwrap_or_default()),
+        symptom: without_secrets(&args.symptom.unwrap_or_default()),
+        environment: without_secrets(&args.environment.unwrap_or_default()),
+        files: args.files.into_iter().map(|path| FileRef { path: without_secrets(&path), note: String::new() }).collect(),
+        labels: args.labels.iter().map(|l| without_secrets(l)).collect(),
     };
     let appended = session.open_incident(&[], |draft| draft.add(opened))?;
     let id = appended.incident;

@@ -7,6 +7,7 @@ use crate::event::IncidentReopened;
 use crate::model::status::Status;
 use crate::model::{Error, Result};
 use crate::session::active::Active;
+use crate::session::keep::without_secrets;
 
 /// Arguments of `reopen`.
 #[derive(Debug, clap::Args)]
@@ -27,9 +28,9 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
     // A contradiction (closed there, open here) may be settled by saying it again.
     if *incident.status == Status::Open && incident.status.rivals().count() == 0 {
-        return Err(Error::refused(format!("incident {} is open", id.short())));
+        return Err(Error::refused(format!("incident {} is open", id.short())).hint("work on it: git incident use, git incident status"));
     }
-    session.append(&id, &[], |draft| draft.add(IncidentReopened { note: args.message.unwrap_or_default() }))?;
+    session.append(&id, &[], |draft| draft.add(IncidentReopened { note: without_secrets(&args.message.unwrap_or_default()) }))?;
     session.set_active(&Active { incident: Some(id.clone()), attempt: None })?;
     Ok(Reply::new(json!({"incident": id, "status": Status::Open}), format!("reopened {} {}\n", id.short(), *incident.title)))
 }
