@@ -229,7 +229,11 @@ pub fn all(repo: &Repo) -> Result<Vec<Incident>> {
             .collect();
         running
             .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| Err(Error::bug("a reading thread panicked"))))
+            .map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|_| Err(Error::bug("a reading thread panicked")))
+            })
             .collect::<Result<Vec<_>>>()
     })?;
     Ok(parts.into_iter().flatten().collect())

@@ -353,7 +353,8 @@ fn the_longest_incident_stays_within_the_fuel() {
         let mut next = attempt.clone();
         next.ordinal = ordinal;
         for _ in 0..9 {
-            next.rivals.add(next.started.event, (Outcome::default(), plain("x")));
+            next.rivals
+                .add(next.started.event, (Outcome::default(), plain("x")));
         }
         incident.attempts.push(next);
     }
