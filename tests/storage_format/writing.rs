@@ -101,7 +101,10 @@ fn put(clone: &Clone, reference: &str, contents: Vec<(Oid, Vec<u8>)>) {
         .collect();
     let tree = notes::apply(repo, tree.as_ref(), changes).expect("written");
     let commit = notes::commit(repo, &tree, &[], &signature(), "elsewhere\n").expect("written");
-    refs::compare_and_swap(repo, reference, &commit, current.as_ref(), "elsewhere").expect("moved");
+    let swap =
+        refs::compare_and_swap(repo, reference, &commit, current.as_ref(), "elsewhere").expect("written");
+    assert_eq!(swap, refs::Swap::Done);
+    assert_eq!(refs::read(repo, reference).expect("read"), Some(commit));
 }
 
 fn joined(lines: &[Vec<u8>]) -> Vec<u8> {
@@ -390,6 +393,8 @@ fn unions_of_random_ledgers_fold_the_same_whoever_makes_them() {
             of_side.flat_map(|(line, _)| [line, b"\n"].concat()).collect()
         };
         let (key, a, b) = (&anchor, &side(0), &side(1));
+        // Another clone each time: nothing of the former case is remembered.
+        let _ = std::fs::remove_dir_all(clone.repo.common_dir().join("incident"));
         put(&clone, LEDGER.kept, vec![(anchor.clone(), a.clone())]);
         put(&clone, "refs/notes/theirs", vec![(anchor.clone(), a.clone())]);
         put(&clone, LEDGER.notes, vec![(anchor.clone(), b.clone())]);
