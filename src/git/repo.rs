@@ -35,16 +35,6 @@ impl Repo {
             .and_then(Self::from_inner)
     }
 
-    /// Opens the repository with exactly this git directory: one more handle, for another thread.
-    ///
-    /// # Errors
-    /// As [`Repo::discover`].
-    pub fn open_git_dir(git_dir: &Path) -> Result<Self> {
-        git2::Repository::open(git_dir)
-            .map_err(|e| explain_open(&e))
-            .and_then(Self::from_inner)
-    }
-
     fn from_inner(inner: git2::Repository) -> Result<Self> {
         let common_dir = inner.commondir().to_path_buf();
         let common_dir = std::fs::canonicalize(&common_dir).unwrap_or(common_dir);

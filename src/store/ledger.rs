@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::event::{Data, Event, LedgerContinued, LedgerSegment, line};
 use crate::fold::Ledger;
 use crate::git::refs::Swap;
-use crate::git::{Repo, lock, notes, refs};
+use crate::git::{Repo, bulk, lock, notes, refs};
 use crate::model::incident::{Author, Incident};
 use crate::model::{Error, EventId, Oid, Result, Timestamp};
 
@@ -215,45 +215,33 @@ pub fn all(repo: &Repo) -> Result<Vec<Incident>> {
     for (key, blob) in notes::entries(repo, &tree)? {
         notes_of.entry(key).or_default().push(blob);
     }
-    let notes_of: Vec<(Oid, Vec<Oid>)> = notes_of.into_iter().collect();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
-    if threads == 1 || notes_of.len() < WORTH_A_THREAD {
-        return fold_notes(repo, &notes_of);
-    }
-    // Each incident is read and folded by itself; libgit2 wants a handle for each thread.
-    let git_dir = repo.git_dir();
-    let parts = std::thread::scope(|scope| {
-        let running: Vec<_> = notes_of
-            .chunks(notes_of.len().div_ceil(threads))
-            .map(|part| scope.spawn(move || fold_notes(&Repo::open_git_dir(git_dir)?, part)))
-            .collect();
-        running
-            .into_iter()
-            .map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|_| Err(Error::bug("a reading thread panicked")))
-            })
-            .collect::<Result<Vec<_>>>()
-    })?;
-    Ok(parts.into_iter().flatten().collect())
-}
-
-/// Fewer notes than this are read before a second thread has started.
-const WORTH_A_THREAD: usize = 256;
-
-fn fold_notes(repo: &Repo, notes_of: &[(Oid, Vec<Oid>)]) -> Result<Vec<Incident>> {
     let mut incidents = Vec::with_capacity(notes_of.len());
-    for (key, blobs) in notes_of {
-        let first = union_of(repo, blobs)?;
-        if !may_be_incident(&first) {
-            continue;
+    let mut fold = |key: &Oid, first: &[u8]| -> Result<()> {
+        if may_be_incident(first) {
+            let incident = segments::load(repo, key, first)?.incident(key, &|raw| is_anchor(key, raw));
+            if incident.opened.is_some() {
+                incidents.push(incident);
+            }
         }
-        let incident = segments::load(repo, key, &first)?.incident(key, &|raw| is_anchor(key, raw));
-        if incident.opened.is_some() {
-            incidents.push(incident);
+        Ok(())
+    };
+    if notes_of.len() < bulk::WORTH_A_PROCESS {
+        for (key, blobs) in &notes_of {
+            fold(key, &union_of(repo, blobs)?)?;
         }
+        return Ok(incidents);
     }
+    // A key stands at one depth; the few that some other program left at several are united by themselves.
+    let (single, several): (Vec<_>, Vec<_>) = notes_of.into_iter().partition(|(_, blobs)| blobs.len() == 1);
+    let blobs: Vec<Oid> = single
+        .iter()
+        .flat_map(|(_, blobs)| blobs.iter().cloned())
+        .collect();
+    bulk::read_blobs(repo, &blobs, |i, bytes| fold(&single[i].0, &bytes))?;
+    for (key, blobs) in &several {
+        fold(key, &union_of(repo, blobs)?)?;
+    }
+    incidents.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(incidents)
 }
 
