@@ -9,11 +9,7 @@ use common::{Beside, EVIDENCE, LEDGER, Ran, Repo, notes_in};
 #[track_caller]
 fn shown_after_mending(repo: &Repo, id: &str) -> (serde_json::Value, Ran) {
     let ran = repo.incident(&["--json", "show", id]).expect(0);
-    assert!(
-        ran.stderr.contains(&format!("mended {LEDGER}:")),
-        "said only: {}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains(&format!("mended {LEDGER}:")), "said only: {}", ran.stderr);
     let again = repo.incident(&["--json", "show", id]).expect(0);
     assert!(!again.stderr.contains("mended"), "mended twice: {}", again.stderr);
     assert_eq!(again.json(), ran.json());
@@ -49,30 +45,16 @@ fn a_forced_fetch_over_the_refs_loses_nothing() {
     let (repo, id) = ahead_of_its_remote();
     let before = repo.git(&["rev-parse", LEDGER]);
     repo.git(&["fetch", "-q", "origin", "+refs/notes/*:refs/notes/*"]);
-    assert_ne!(
-        repo.git(&["rev-parse", LEDGER]),
-        before,
-        "the accident did not happen"
-    );
+    assert_ne!(repo.git(&["rev-parse", LEDGER]), before, "the accident did not happen");
     let (view, ran) = shown_after_mending(&repo, &id);
-    assert!(
-        ran.stderr.contains(&format!("mended {EVIDENCE}:")),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains(&format!("mended {EVIDENCE}:")), "{}", ran.stderr);
     holds_both(&repo, &view);
 }
 
 #[test]
 fn a_pruning_fetch_from_a_remote_without_notes_loses_nothing() {
     let (repo, id) = ahead_of_its_remote();
-    repo.git(&[
-        "push",
-        "-q",
-        "origin",
-        &format!(":{LEDGER}"),
-        &format!(":{EVIDENCE}"),
-    ]);
+    repo.git(&["push", "-q", "origin", &format!(":{LEDGER}"), &format!(":{EVIDENCE}")]);
     repo.git(&["fetch", "-q", "--prune", "origin", "+refs/notes/*:refs/notes/*"]);
     assert_eq!(
         repo.try_git(&["rev-parse", "--verify", "-q", LEDGER]).status,
@@ -96,15 +78,10 @@ fn a_mirror_push_into_a_bare_repository_loses_nothing() {
     let (repo, id) = ahead_of_its_remote();
     // The bare repository is itself one in which somebody works: it has acknowledged events of its own.
     let bare = repo.at(repo.root().join("origin.git"));
-    bare.incident(&["attempt", "note", "-m", "written in the bare one", "-i", &id])
-        .expect(0);
+    bare.incident(&["attempt", "note", "-m", "written in the bare one", "-i", &id]).expect(0);
     mirror_into(&repo, &bare.path().display().to_string());
     let ran = bare.incident(&["--json", "show", &id]).expect(0);
-    assert!(
-        ran.stderr.contains(&format!("mended {LEDGER}:")),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains(&format!("mended {LEDGER}:")), "{}", ran.stderr);
     assert_eq!(notes_in(&ran.json()), ["pushed", "written in the bare one"]);
 }
 
@@ -128,9 +105,7 @@ fn a_mirror_push_of_another_working_clone_loses_nothing() {
     let (repo, id) = ahead_of_its_remote();
     let clone = repo.clone_of_remote("clone");
     clone.merge_notes();
-    clone
-        .incident(&["attempt", "note", "written there", "-i", &id])
-        .expect(0);
+    clone.incident(&["attempt", "note", "written there", "-i", &id]).expect(0);
     repo.git(&["config", "receive.denyCurrentBranch", "ignore"]);
     clone.git(&["push", "-q", "--mirror", &repo.path().display().to_string()]);
     let (view, _) = shown_after_mending(&repo, &id);
@@ -151,19 +126,14 @@ fn a_mirror_fetch_over_every_ref_loses_nothing() {
 fn deleting_either_ref_loses_nothing() {
     let (repo, id) = ahead_of_its_remote();
     repo.git(&["update-ref", "-d", EVIDENCE]);
-    repo.incident(&["show", &id])
-        .expect(0)
-        .says(&format!("mended {EVIDENCE}: it was deleted"));
+    repo.incident(&["show", &id]).expect(0).says(&format!("mended {EVIDENCE}: it was deleted"));
     repo.git(&["update-ref", "-d", LEDGER]);
     let (view, _) = shown_after_mending(&repo, &id);
     holds_both(&repo, &view);
     // A deleted kept ref is no loss either: it follows what stands in the notes ref.
     repo.git(&["update-ref", "-d", "refs/incident/kept/ledger"]);
     assert_eq!(repo.incident_json(&["show", &id]), view);
-    assert_eq!(
-        repo.git(&["rev-parse", "refs/incident/kept/ledger"]),
-        repo.git(&["rev-parse", LEDGER])
-    );
+    assert_eq!(repo.git(&["rev-parse", "refs/incident/kept/ledger"]), repo.git(&["rev-parse", LEDGER]));
 }
 
 #[test]
@@ -175,11 +145,7 @@ fn pruning_notes_here_removes_none() {
         repo.git(&["notes", "--ref=incidents", "prune"]);
         repo.git(&["notes", "--ref=incidents-evidence", "prune"]);
     }
-    assert_eq!(
-        repo.git(&["rev-parse", LEDGER]),
-        before,
-        "an anchor was not reachable"
-    );
+    assert_eq!(repo.git(&["rev-parse", LEDGER]), before, "an anchor was not reachable");
     let view = repo.incident_json(&["show", &id]);
     holds_both(&repo, &view);
 }
@@ -194,11 +160,7 @@ fn a_prune_in_a_clone_without_the_objects_comes_back_as_a_merge_and_loses_nothin
     // Only the newest ledgers were fetched, so no anchor is there: git takes every note for one of a lost object.
     clone.git(&["fetch", "-q", "--depth=1", &url, &format!("{LEDGER}:{LEDGER}")]);
     clone.git(&["notes", "--ref=incidents", "prune"]);
-    assert_eq!(
-        clone.git(&["notes", "--ref=incidents", "list"]),
-        "",
-        "the accident did not happen"
-    );
+    assert_eq!(clone.git(&["notes", "--ref=incidents", "list"]), "", "the accident did not happen");
     clone.git(&["push", "-q", "origin", LEDGER]);
     repo.here().fetch_notes();
     repo.here().merge_notes();
@@ -216,11 +178,7 @@ fn a_removed_note_comes_back() {
     let (repo, id) = ahead_of_its_remote();
     repo.git(&["notes", "--ref=incidents", "remove", &id]);
     let (view, ran) = shown_after_mending(&repo, &id);
-    assert!(
-        ran.stderr.contains("had lost 1 of this clone's notes"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("had lost 1 of this clone's notes"), "{}", ran.stderr);
     holds_both(&repo, &view);
 }
 
@@ -237,22 +195,15 @@ fn a_note_cut_short_by_hand_gets_its_lines_back() {
 fn a_writing_command_mends_as_well_and_says_so() {
     let (repo, id) = ahead_of_its_remote();
     repo.git(&["update-ref", "-d", LEDGER]);
-    repo.typed("attempt note after")
-        .expect(0)
-        .says(&format!("mended {LEDGER}:"));
-    assert_eq!(
-        notes_in(&repo.incident_json(&["show", &id])),
-        ["after", "kept here only", "pushed"]
-    );
+    repo.typed("attempt note after").expect(0).says(&format!("mended {LEDGER}:"));
+    assert_eq!(notes_in(&repo.incident_json(&["show", &id])), ["after", "kept here only", "pushed"]);
 }
 
 #[test]
 fn a_new_incident_after_an_accident_stands_beside_the_old_ones() {
     let (repo, id) = ahead_of_its_remote();
     repo.git(&["update-ref", "-d", LEDGER]);
-    repo.typed("open another")
-        .expect(0)
-        .says(&format!("mended {LEDGER}:"));
+    repo.typed("open another").expect(0).says(&format!("mended {LEDGER}:"));
     let listed = repo.view("list");
     assert_eq!(listed["incidents"].as_array().expect("rows").len(), 2);
     repo.incident(&["use", &id]).expect(0);
@@ -266,36 +217,19 @@ fn diverged_clones_united_by_plain_git_show_the_same_on_both_sides() {
     repo.push_notes();
     let clone = repo.clone_of_remote("clone");
     clone.merge_notes();
-    repo.typed("attempt start -H 'here: the scale is applied twice'")
-        .expect(0);
+    repo.typed("attempt start -H 'here: the scale is applied twice'").expect(0);
     repo.typed("edit --title 'said here'").expect(0);
     repo.note("written here");
     let there = ["-i", id.as_str()];
-    clone
-        .incident(
-            &[
-                &["attempt", "start", "-H", "there: the mask is stale"],
-                &there[..],
-            ]
-            .concat(),
-        )
-        .expect(0);
-    clone
-        .incident(&[&["next", "add", "look at the mask"], &there[..]].concat())
-        .expect(0);
+    clone.incident(&[&["attempt", "start", "-H", "there: the mask is stale"], &there[..]].concat()).expect(0);
+    clone.incident(&[&["next", "add", "look at the mask"], &there[..]].concat()).expect(0);
     clone.incident(&["edit", &id, "--title", "said there"]).expect(0);
     clone
         .incident(
-            &[
-                &["attempt", "end", "-n", "1", "--failed", "-m", "the mask is fresh"],
-                &there[..],
-            ]
-            .concat(),
+            &[&["attempt", "end", "-n", "1", "--failed", "-m", "the mask is fresh"], &there[..]].concat(),
         )
         .expect(0);
-    clone
-        .incident(&["close", &id, "--wont-fix", "-m", "too old"])
-        .expect(0);
+    clone.incident(&["close", &id, "--wont-fix", "-m", "too old"]).expect(0);
 
     repo.push_notes();
     clone.fetch_notes();
@@ -304,26 +238,15 @@ fn diverged_clones_united_by_plain_git_show_the_same_on_both_sides() {
     repo.here().fetch_notes();
     repo.here().merge_notes();
 
-    let ours = repo
-        .incident(&["--json", "show", &id])
-        .expect(0)
-        .never_says("mended")
-        .json();
-    let theirs = clone
-        .incident(&["--json", "show", &id])
-        .expect(0)
-        .never_says("mended")
-        .json();
+    let ours = repo.incident(&["--json", "show", &id]).expect(0).never_says("mended").json();
+    let theirs = clone.incident(&["--json", "show", &id]).expect(0).never_says("mended").json();
     assert_eq!(ours, theirs);
     assert_eq!(ours["attempts"].as_array().expect("attempts").len(), 2);
     assert_eq!(notes_in(&ours), ["kept here only", "pushed", "written here"]);
     assert_eq!(ours["next"][0]["text"], "look at the mask");
     assert_eq!(ours["status"], "wont-fix");
     let conflicts = ours["conflicts"].as_array().expect("conflicts");
-    assert_eq!(
-        conflicts[0]["field"], "title",
-        "both titles are told: {conflicts:?}"
-    );
+    assert_eq!(conflicts[0]["field"], "title", "both titles are told: {conflicts:?}");
 }
 
 #[test]
@@ -332,10 +255,7 @@ fn a_clone_that_fetched_and_merged_shows_the_incident() {
     repo.push_notes();
     let clone = repo.clone_of_remote("clone");
     clone.merge_notes();
-    assert_eq!(
-        clone.incident_json(&["show", &id]),
-        repo.incident_json(&["show", &id])
-    );
+    assert_eq!(clone.incident_json(&["show", &id]), repo.incident_json(&["show", &id]));
     let verified = clone.incident(&["evidence", "verify", "-i", &id]).expect(0);
     assert!(verified.stdout.contains("1 files intact"), "{}", verified.stdout);
     clone.git(&["fsck", "--strict", "--no-progress"]);
@@ -349,18 +269,9 @@ fn a_shallow_clone_prunes_without_loss() {
     let clone: Beside<'_> = repo.at(repo.root().join("shallow"));
     let url = format!("file://{}", repo.root().join("origin.git").display());
     repo.git(&["clone", "-q", "--depth=1", &url, "../shallow"]);
-    clone.git(&[
-        "fetch",
-        "-q",
-        "--depth=1",
-        "origin",
-        "+refs/notes/incidents*:refs/notes/incidents*",
-    ]);
+    clone.git(&["fetch", "-q", "--depth=1", "origin", "+refs/notes/incidents*:refs/notes/incidents*"]);
     clone.git(&["notes", "--ref=incidents", "prune"]);
-    assert_eq!(
-        clone.incident_json(&["show", &id]),
-        repo.incident_json(&["show", &id])
-    );
+    assert_eq!(clone.incident_json(&["show", &id]), repo.incident_json(&["show", &id]));
 }
 
 #[test]

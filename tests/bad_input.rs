@@ -32,10 +32,7 @@ fn outside_of_a_repository_it_says_where_to_go() {
         let said = outside.typed(line).refuses(1);
         said.says("no git repository").says("git init");
     }
-    outside
-        .typed("try -- true")
-        .refuses(125)
-        .says("no git repository");
+    outside.typed("try -- true").refuses(125).says("no git repository");
     outside.typed("repro run").refuses(125);
 }
 
@@ -48,14 +45,10 @@ fn an_empty_repository_is_no_error() {
     let id = repo.open("before the first commit");
     repo.note("seen");
     assert_eq!(notes_in(&repo.incident_json(&["show", &id])), ["seen"]);
-    repo.typed("link HEAD --as fix")
-        .refuses(1)
-        .says("names no commit");
+    repo.typed("link HEAD --as fix").refuses(1).says("names no commit");
     repo.typed("repro set -- true").expect(0);
     repo.typed("repro run").expect(0);
-    repo.typed("repro run --at HEAD")
-        .expect(125)
-        .says("names no commit");
+    repo.typed("repro run --at HEAD").expect(125).says("names no commit");
 }
 
 #[test]
@@ -110,10 +103,7 @@ fn a_shallow_clone_works_and_says_what_it_lacks() {
     shallow.typed("open 'in a shallow clone'").expect(0);
     shallow.typed("try -H why -- true").expect(0);
     shallow.typed("link HEAD --as fix").expect(0);
-    shallow
-        .incident(&["link", &old, "--as", "offending"])
-        .refuses(1)
-        .says("names no commit here");
+    shallow.incident(&["link", &old, "--as", "offending"]).refuses(1).says("names no commit here");
     shallow.typed("show").expect(0).says("in a shallow clone");
     shallow.git(&["fsck", "--strict", "--no-progress"]);
 }
@@ -122,9 +112,7 @@ fn a_shallow_clone_works_and_says_what_it_lacks() {
 fn nameless(repo: &Repo, line: &str) -> Ran {
     let mut command = repo.command("git-incident");
     for role in ["AUTHOR", "COMMITTER"] {
-        command
-            .env_remove(format!("GIT_{role}_NAME"))
-            .env_remove(format!("GIT_{role}_EMAIL"));
+        command.env_remove(format!("GIT_{role}_NAME")).env_remove(format!("GIT_{role}_EMAIL"));
     }
     command.args(shlex::split(line).expect("a line"));
     finish(command.output())
@@ -134,24 +122,12 @@ fn nameless(repo: &Repo, line: &str) -> Ran {
 fn without_a_name_nothing_is_written_and_reading_works() {
     let repo = Repo::new();
     let id = repo.open("whose");
-    for line in [
-        "open title",
-        "attempt note x",
-        "attempt start -H x",
-        "next add x",
-        "close --resolved",
-    ] {
+    for line in ["open title", "attempt note x", "attempt start -H x", "next add x", "close --resolved"] {
         let said = nameless(&repo, line).refuses(1);
-        said.says("does not know who you are")
-            .says("git config --global user.name");
+        said.says("does not know who you are").says("git config --global user.name");
     }
-    nameless(&repo, "try -- touch ran")
-        .refuses(125)
-        .says("who you are");
-    assert!(
-        !repo.path().join("ran").exists(),
-        "it ran what it could not record"
-    );
+    nameless(&repo, "try -- touch ran").refuses(125).says("who you are");
+    assert!(!repo.path().join("ran").exists(), "it ran what it could not record");
     nameless(&repo, "show").expect(0).says("whose");
     // Mending is for everybody.
     repo.git(&["update-ref", "-d", LEDGER]);
@@ -209,9 +185,7 @@ fn what_is_no_regular_file_is_no_evidence() {
     }
     assert_eq!(repo.view("show")["evidence"], serde_json::json!([]));
     // An untracked fifo or link holds no run up.
-    repo.typed("try -- true")
-        .expect(0)
-        .says("untracked paths were not stored");
+    repo.typed("try -- true").expect(0).says("untracked paths were not stored");
 }
 
 #[test]
@@ -264,10 +238,7 @@ fn a_read_only_repository_is_read_and_refuses_to_be_written() {
         repo.run("unshare", &[how, "sh", "-c", &script])
     };
     assert_eq!(notes_in(&locked("--json show").expect(0).json()), ["before"]);
-    locked("list")
-        .expect(0)
-        .says("read only")
-        .never_says("could not be checked");
+    locked("list").expect(0).says("read only").never_says("could not be checked");
     for line in [
         "attempt note x",
         "open title",
@@ -310,10 +281,7 @@ fn a_full_disk_loses_nothing_and_says_so() {
         git incident --json show > "$XDG_CACHE_HOME/after"
         git fsck --strict --no-progress
     "#;
-    let ran = repo
-        .run("unshare", &[how, "sh", "-c", script])
-        .expect(0)
-        .never_says("panicked");
+    let ran = repo.run("unshare", &[how, "sh", "-c", script]).expect(0).never_says("panicked");
     let said = &ran.stdout;
     let number = |name: &str| -> usize {
         let rest = said.split(name).nth(1).expect(name);
@@ -329,10 +297,7 @@ fn a_full_disk_loses_nothing_and_says_so() {
         let there = notes_in(&serde_json::from_str(&text).expect("JSON"));
         for n in 0..acknowledged {
             let start = format!("acknowledged {n}: ");
-            assert!(
-                there.iter().any(|t| t.starts_with(&start)),
-                "{start} is lost in {name}"
-            );
+            assert!(there.iter().any(|t| t.starts_with(&start)), "{start} is lost in {name}");
         }
         assert_eq!(there.contains(&"room again".to_owned()), name == "after");
     }
@@ -366,9 +331,7 @@ fn arguments_and_file_names_that_are_no_text_are_no_trouble() {
     };
     run(&["open".as_ref(), name]).expect(2);
     run(&["evidence".as_ref(), "add".as_ref(), name]).expect(0);
-    run(&["try".as_ref(), "--".as_ref(), "cat".as_ref(), name])
-        .expect(0)
-        .says("text");
+    run(&["try".as_ref(), "--".as_ref(), "cat".as_ref(), name]).expect(0).says("text");
     run(&["import".as_ref(), name]).expect(1);
     repo.typed("evidence verify").expect(0);
 }
@@ -376,10 +339,7 @@ fn arguments_and_file_names_that_are_no_text_are_no_trouble() {
 #[test]
 fn a_text_too_long_for_a_line_of_the_ledger_is_refused_before_anything_is_written() {
     let repo = Repo::new();
-    let log = format!(
-        "### Big\n\n**Status:** Open\n\n**Symptom:** {}\n",
-        "word ".repeat(500_000)
-    );
+    let log = format!("### Big\n\n**Status:** Open\n\n**Symptom:** {}\n", "word ".repeat(500_000));
     repo.write("big.md", &log);
     repo.typed("import big.md").refuses(1).says("1048576");
     assert_eq!(repo.view("list")["incidents"], serde_json::json!([]));

@@ -109,9 +109,7 @@ fn empty_texts_are_refused_and_nothing_is_written() {
         repo.typed(line).expect(2).says("empty");
     }
     repo.typed("try -H ' ' -- true").expect(125).says("empty");
-    repo.typed("attempt end -m 'no outcome'")
-        .refuses(2)
-        .says("neither was said");
+    repo.typed("attempt end -m 'no outcome'").refuses(2).says("neither was said");
     repo.typed("close --wont-fix").refuses(2).says("why");
     repo.typed("budget spend").refuses(2);
     assert_eq!(repo.incident_json(&["show", &id]), before);
@@ -136,18 +134,10 @@ fn show_has_the_fields_of_the_contract() {
     has(&view["links"][0], "commit role attempt");
     has(&view["evidence"][0], "oid sha256 bytes name kind");
     has(&view["preconditions"], "repro cause fix validation");
-    let told = [
-        &view["schema"],
-        &view["incident"],
-        &view["ticket"],
-        &view["files"],
-    ];
+    let told = [&view["schema"], &view["incident"], &view["ticket"], &view["files"]];
     assert_eq!(told, [&json!(1), &json!(id), &json!("GPU-123"), &json!(["a.cu"])]);
     let attempt = &view["attempts"][0];
-    assert_eq!(
-        attempt["outcome"],
-        json!({"hypothesis": "refuted", "bug": "remains"})
-    );
+    assert_eq!(attempt["outcome"], json!({"hypothesis": "refuted", "bug": "remains"}));
     assert_eq!(attempt["commits"][0]["role"], "failed");
     assert_eq!(attempt["evidence"][0]["name"], "a.log");
     assert_eq!(view["links"][0]["attempt"], 1);
@@ -164,10 +154,7 @@ fn the_other_views_have_the_fields_of_the_contract() {
     assert_eq!(listed["incidents"].as_array().expect("rows").len(), 2);
     repo.incident(&["use", &id]).expect(0);
     let status = repo.view("status");
-    has(
-        &status,
-        "incident attempt preconditions next budget pending_gates",
-    );
+    has(&status, "incident attempt preconditions next budget pending_gates");
     assert_eq!(status["attempt"], Value::Null, "none is running");
     let tried = repo.view("try -- echo hi");
     has(&tried, "attempt exit seconds evidence findings");
@@ -267,9 +254,7 @@ const HOSTILE: &str = "a\u{1b}[31mred\u{1b}]0;title\u{7}\u{8}\r\u{9b}2J\u{202e}t
 
 /// The hostile text stands for every X of a line.
 fn hostile(repo: &Repo, line: &str) -> common::Ran {
-    let words = line
-        .split_whitespace()
-        .map(|w| if w == "X" { HOSTILE } else { w });
+    let words = line.split_whitespace().map(|w| if w == "X" { HOSTILE } else { w });
     repo.incident(&words.collect::<Vec<_>>())
 }
 
@@ -318,16 +303,8 @@ fn no_control_character_of_a_record_reaches_a_terminal() {
         .lines()
     {
         let ran = hostile(&repo, line);
-        assert!(
-            ran.stdout.chars().all(quiet),
-            "{line} on stdout: {:?}",
-            ran.stdout
-        );
-        assert!(
-            ran.stderr.chars().all(quiet),
-            "{line} on stderr: {:?}",
-            ran.stderr
-        );
+        assert!(ran.stdout.chars().all(quiet), "{line} on stdout: {:?}", ran.stdout);
+        assert!(ran.stderr.chars().all(quiet), "{line} on stderr: {:?}", ran.stderr);
         let ran = hostile(&repo, &format!("--json {line}"));
         assert!(ran.stdout.chars().all(quiet), "{line} as JSON: {:?}", ran.stdout);
     }
@@ -356,8 +333,7 @@ fn a_closed_pipe_is_no_trouble() {
     let repo = Repo::new();
     repo.open("long");
     for n in 0..50 {
-        repo.incident(&["next", "add", &format!("idea {n} {}", "x".repeat(3000))])
-            .expect(0);
+        repo.incident(&["next", "add", &format!("idea {n} {}", "x".repeat(3000))]).expect(0);
     }
     let mut command = repo.command("bash");
     let script = "set -o pipefail; git-incident show | head -1; echo \"${PIPESTATUS[0]}\"";

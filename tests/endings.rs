@@ -30,13 +30,8 @@ fn a_time_out_ends_a_tree_of_processes_that_ignore_sigterm() {
     for (options, reason) in [(["--timeout", "3s"], "timeout"), (["--idle", "2s"], "idle")] {
         let repo = opened();
         let started = Instant::now();
-        let ran = repo
-            .try_sh(&[&["-H", "it hangs"], &options[..]].concat(), STUBBORN)
-            .expect(124);
-        assert!(
-            started.elapsed() < Duration::from_mins(1),
-            "it waited for the processes' own end"
-        );
+        let ran = repo.try_sh(&[&["-H", "it hangs"], &options[..]].concat(), STUBBORN).expect(124);
+        assert!(started.elapsed() < Duration::from_mins(1), "it waited for the processes' own end");
         ran.says("started").says("hang");
         let run = repo.last_run();
         assert_eq!((&run["hang"], &run["exit"]), (&json!(reason), &json!(124)));
@@ -44,19 +39,12 @@ fn a_time_out_ends_a_tree_of_processes_that_ignore_sigterm() {
         assert_eq!(pids.lines().count(), 7, "{pids}");
         for pid in pids.lines() {
             let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            let alive = state
-                .rsplit(") ")
-                .next()
-                .is_some_and(|s| !s.is_empty() && !s.starts_with(['Z', 'X']));
+            let alive =
+                state.rsplit(") ").next().is_some_and(|s| !s.is_empty() && !s.starts_with(['Z', 'X']));
             assert!(!alive, "process {pid} is still there: {state}");
         }
         let view = repo.view("show");
-        assert!(
-            view["attempts"][0]["result"]
-                .as_str()
-                .expect("a result")
-                .starts_with("hang")
-        );
+        assert!(view["attempts"][0]["result"].as_str().expect("a result").starts_with("hang"));
     }
 }
 
@@ -64,10 +52,7 @@ fn a_time_out_ends_a_tree_of_processes_that_ignore_sigterm() {
 fn a_command_in_time_is_no_hang() {
     let repo = opened();
     let view = repo.view("try --timeout 60s --idle 30s -- sh -c 'echo a; sleep 0.2; echo b'");
-    assert_eq!(
-        (&view["exit"], &view["hang"], &view["findings"]),
-        (&json!(0), &Value::Null, &json!([]))
-    );
+    assert_eq!((&view["exit"], &view["hang"], &view["findings"]), (&json!(0), &Value::Null, &json!([])));
     repo.typed("try --timeout soon -- true").expect(2);
 }
 
@@ -77,10 +62,7 @@ fn on_a_terminal_colours_stay_and_the_command_sees_the_terminal() {
     if repo.run("sh", &["-c", "command -v script"]).status != 0 {
         return common::skipped("no script(1) of util-linux: try on a terminal is not checked");
     }
-    repo.write(
-        "coloured.sh",
-        "test -t 1 && test -t 2 && printf '\\033[31mred\\033[0m\\n'; exit 5\n",
-    );
+    repo.write("coloured.sh", "test -t 1 && test -t 2 && printf '\\033[31mred\\033[0m\\n'; exit 5\n");
     let shell = "TERM=xterm git-incident try -- sh coloured.sh";
     let ran = repo.run("script", &["-qec", shell, "/dev/null"]).expect(5);
     assert!(ran.stdout.contains("\u{1b}[31mred\u{1b}[0m"), "{:?}", ran.stdout);
@@ -92,20 +74,9 @@ fn on_a_terminal_colours_stay_and_the_command_sees_the_terminal() {
 fn an_interrupt_ends_the_command_and_is_recorded() {
     let repo = opened();
     let mut command = repo.command("git-incident");
-    command.args([
-        "try",
-        "-H",
-        "too slow",
-        "--",
-        "sh",
-        "-c",
-        "echo started; touch started; sleep 300",
-    ]);
+    command.args(["try", "-H", "too slow", "--", "sh", "-c", "echo started; touch started; sleep 300"]);
     // A group of its own, as a shell gives to a job; the signal goes to all of it, as Ctrl-C does.
-    command
-        .process_group(0)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
     let running = command.spawn().expect("a run");
     while !repo.path().join("started").exists() {
         std::thread::sleep(Duration::from_millis(20));

@@ -18,10 +18,7 @@ fn untrusted_failing_fixed_cached_and_changed() {
     assert_ne!(ran.status, 0);
     let tip = repo.git(&["rev-parse", "HEAD"]);
     ran.says("git incident trust").says(&tip[..12]);
-    assert_eq!(
-        (on_remote(&repo, &bare, "refs/heads/topic"), runs(&repo)),
-        (String::new(), 0)
-    );
+    assert_eq!((on_remote(&repo, &bare, "refs/heads/topic"), runs(&repo)), (String::new(), 0));
     repo.incident(&["validate"]).expect(1).says("git incident trust");
     repo.incident(&["trust"]).expect(1).says("test -e good");
     assert_eq!(runs(&repo), 0);
@@ -35,27 +32,19 @@ fn untrusted_failing_fixed_cached_and_changed() {
         .says("unit")
         .says("looking for good")
         .says(&format!("git incident validate {} --gate unit", &tip[..12]));
-    assert_eq!(
-        (on_remote(&repo, &bare, "refs/heads/topic"), runs(&repo)),
-        (String::new(), 1)
-    );
+    assert_eq!((on_remote(&repo, &bare, "refs/heads/topic"), runs(&repo)), (String::new(), 1));
     repo.incident(&["validate"]).expect(4);
 
     // Fixed: passes, and the record serves whoever asks again.
     repo.commit("Fix");
     let fixed = repo.git(&["rev-parse", "HEAD"]);
     let before = runs(&repo);
-    repo.try_git(&["push", "-q", "origin", "topic"])
-        .expect(0)
-        .says("pass");
+    repo.try_git(&["push", "-q", "origin", "topic"]).expect(0).says("pass");
     assert_eq!(on_remote(&repo, &bare, "refs/heads/topic"), fixed);
     assert_eq!(runs(&repo), before + 1);
-    repo.try_git(&["push", "-q", "origin", "topic:refs/heads/other"])
-        .expect(0);
+    repo.try_git(&["push", "-q", "origin", "topic:refs/heads/other"]).expect(0);
     repo.git(&["commit", "-q", "--allow-empty", "-m", "Same tree"]);
-    repo.try_git(&["push", "-q", "origin", "topic"])
-        .expect(0)
-        .says("recorded before");
+    repo.try_git(&["push", "-q", "origin", "topic"]).expect(0).says("recorded before");
     assert_eq!(runs(&repo), before + 1);
     let view = repo.incident_json(&["validate"]);
     assert_eq!(
@@ -67,10 +56,7 @@ fn untrusted_failing_fixed_cached_and_changed() {
     }
 
     // Other bytes need a new approval.
-    repo.write(
-        ".git-incident.toml",
-        &format!("# changed\n{}", counted(&repo.root())),
-    );
+    repo.write(".git-incident.toml", &format!("# changed\n{}", counted(&repo.root())));
     repo.commit("Change the configuration");
     let ran = repo.try_git(&["push", "-q", "origin", "topic"]);
     assert_ne!(ran.status, 0);
@@ -87,16 +73,7 @@ fn deletions_tags_and_the_notebook_pass() {
     repo.git(&["tag", "-a", "v1", "-m", "Version 1"]);
     repo.git(&["tag", "light"]);
     repo.incident(&["open", "x"]).expect(0);
-    repo.try_git(&[
-        "push",
-        "-q",
-        "origin",
-        "v1",
-        "light",
-        "refs/notes/incidents",
-        ":topic",
-    ])
-    .expect(0);
+    repo.try_git(&["push", "-q", "origin", "v1", "light", "refs/notes/incidents", ":topic"]).expect(0);
     assert_eq!(on_remote(&repo, &bare, "refs/heads/topic"), "");
     assert_ne!(on_remote(&repo, &bare, "refs/notes/incidents"), "");
     // A tag that brings commits of its own is judged like a branch.
@@ -140,34 +117,14 @@ fn every_way_to_end_has_its_verdict() {
     let gate = |keys: &str| format!("[[gate]]\nid = \"g\"\nkind = \"command\"\n{keys}\n");
     let (repo, _bare) = with_gates("");
     for (keys, exit, says) in [
-        (
-            "run = \"sleep 1000\"\ntimeout = \"300ms\"",
-            4,
-            "hang: it ran longer",
-        ),
-        (
-            "run = \"sleep 1000\"\nidle = \"300ms\"",
-            4,
-            "hang: it was silent longer",
-        ),
+        ("run = \"sleep 1000\"\ntimeout = \"300ms\"", 4, "hang: it ran longer"),
+        ("run = \"sleep 1000\"\nidle = \"300ms\"", 4, "hang: it was silent longer"),
         ("run = \"no-such-program-here\"", 5, "not installed"),
         ("run = \"exit 125\"", 5, "cannot decide"),
-        (
-            "run = \"true\"\nprepare = \"exit 2\"",
-            4,
-            "prepare: exit status 2",
-        ),
+        ("run = \"true\"\nprepare = \"exit 2\"", 4, "prepare: exit status 2"),
         ("run = \"kill -SEGV $$\"", 4, "signal 11"),
-        (
-            "run = \"read answer && test -n \\\"$answer\\\"\"",
-            4,
-            "exit status 1",
-        ),
-        (
-            "run = \"touch $GATE_OUT/x $TRITON_CACHE_DIR/y && test -z \\\"$GIT_DIR\\\"\"",
-            0,
-            "pass",
-        ),
+        ("run = \"read answer && test -n \\\"$answer\\\"\"", 4, "exit status 1"),
+        ("run = \"touch $GATE_OUT/x $TRITON_CACHE_DIR/y && test -z \\\"$GIT_DIR\\\"\"", 0, "pass"),
     ] {
         repo.write(".git-incident.toml", &gate(keys));
         repo.commit(keys);
@@ -186,10 +143,7 @@ fn a_secret_in_the_output_is_not_kept() {
     repo.commit("Token");
     repo.incident(&["trust", "--yes"]).expect(0);
     let ran = repo.incident(&["validate"]).expect(4);
-    assert!(
-        !ran.stdout.contains(&secret) && ran.stdout.contains("[redacted:"),
-        "{ran:?}"
-    );
+    assert!(!ran.stdout.contains(&secret) && ran.stdout.contains("[redacted:"), "{ran:?}");
 }
 
 #[test]
@@ -215,19 +169,14 @@ fn a_missing_device_waits_on_a_branch_and_refuses_on_a_protected_one() {
     let (repo, bare) = with_gates(gate);
     repo.incident(&["trust", "--yes"]).expect(0);
     repo.incident(&["validate"]).expect(5).says("no such device here");
-    repo.try_git(&["push", "-q", "origin", "topic"])
-        .expect(0)
-        .says("pending");
+    repo.try_git(&["push", "-q", "origin", "topic"]).expect(0).says("pending");
     assert_ne!(on_remote(&repo, &bare, "refs/heads/topic"), "");
     let pending = repo.read(".git/incident/pending");
     assert!(pending.contains("\"gate\":\"gpu\""), "{pending}");
     let ran = repo.try_git(&["push", "-q", "origin", "topic:main"]);
     assert_ne!(ran.status, 0);
     ran.says("no such device here");
-    assert_ne!(
-        on_remote(&repo, &bare, "refs/heads/main"),
-        repo.git(&["rev-parse", "topic"])
-    );
+    assert_ne!(on_remote(&repo, &bare, "refs/heads/main"), repo.git(&["rev-parse", "topic"]));
 }
 
 #[test]
@@ -238,9 +187,7 @@ fn a_protected_branch_keeps_its_gate() {
     repo.write("check.sh", "test \"$(cat a.txt)\" = one\n");
     repo.commit("A check");
     repo.incident(&["trust", "--yes"]).expect(0);
-    repo.try_git(&["push", "-q", "origin", "topic:main"])
-        .expect(0)
-        .says("pass");
+    repo.try_git(&["push", "-q", "origin", "topic:main"]).expect(0).says("pass");
     // Weaker in the oracle: the protected version of it decides.
     repo.write("a.txt", "two\n");
     repo.write("check.sh", "true\n");
@@ -251,23 +198,16 @@ fn a_protected_branch_keeps_its_gate() {
     // Elsewhere the branch's own version does.
     repo.try_git(&["push", "-q", "origin", "topic"]).expect(0);
     // Removed altogether, and the hook turned off: the same.
-    repo.write(
-        ".git-incident.toml",
-        "[pre-push]\nmode = \"off\"\nprotected = []\n",
-    );
+    repo.write(".git-incident.toml", "[pre-push]\nmode = \"off\"\nprotected = []\n");
     repo.commit("Remove the gate");
     let ran = repo.try_git(&["push", "-q", "origin", "topic:main"]);
     assert_ne!(ran.status, 0);
-    ran.says("removes the protected gate unit")
-        .says("git incident trust");
+    ran.says("removes the protected gate unit").says("git incident trust");
     repo.incident(&["trust", "--yes"]).expect(0);
     let ran = repo.try_git(&["push", "-q", "origin", "topic:main"]);
     assert_ne!(ran.status, 0);
     ran.says("fail");
-    assert_ne!(
-        on_remote(&repo, &bare, "refs/heads/main"),
-        repo.git(&["rev-parse", "topic"])
-    );
+    assert_ne!(on_remote(&repo, &bare, "refs/heads/main"), repo.git(&["rev-parse", "topic"]));
 }
 
 #[test]
@@ -277,26 +217,13 @@ fn a_gate_that_commits_somewhere_touches_nothing_of_the_user() {
     let (repo, bare) = with_gates(gate);
     repo.incident(&["trust", "--yes"]).expect(0);
     let linked = repo.root().join("linked");
-    repo.git(&[
-        "worktree",
-        "add",
-        "-q",
-        "-b",
-        "side",
-        &linked.display().to_string(),
-    ]);
+    repo.git(&["worktree", "add", "-q", "-b", "side", &linked.display().to_string()]);
     let beside = repo.at(&linked);
     let commit = beside.run("git", &["commit", "-q", "--allow-empty", "-m", "On side"]);
     commit.expect(0);
     let tip = beside.git(&["rev-parse", "HEAD"]);
-    beside
-        .run("git", &["-c", "user.name=Other", "push", "-q", "origin", "side"])
-        .expect(0)
-        .says("pass");
-    assert_eq!(
-        beside.git(&["rev-parse", "HEAD", "side"]),
-        format!("{tip}\n{tip}")
-    );
+    beside.run("git", &["-c", "user.name=Other", "push", "-q", "origin", "side"]).expect(0).says("pass");
+    assert_eq!(beside.git(&["rev-parse", "HEAD", "side"]), format!("{tip}\n{tip}"));
     assert_eq!(on_remote(&repo, &bare, "refs/heads/side"), tip);
     assert_eq!(beside.git(&["status", "--porcelain"]), "");
 }
@@ -321,19 +248,15 @@ fn what_takes_longer_than_a_connection_goes_to_the_background() {
     assert_eq!(on_remote(&repo, &bare, "refs/heads/topic"), "");
     std::fs::write(&go, "").unwrap();
     repo.incident(&["validate", "--wait"]).expect(0).says("pass");
-    repo.try_git(&["push", "-q", "origin", "topic"])
-        .expect(0)
-        .says("recorded before");
+    repo.try_git(&["push", "-q", "origin", "topic"]).expect(0).says("recorded before");
     assert_ne!(on_remote(&repo, &bare, "refs/heads/topic"), "");
 }
 
 #[test]
 fn a_gate_that_fails_in_the_background_is_told_and_not_run_for_ever() {
     let (repo, _bare) = with_gates("");
-    let (go, runs_file) = (
-        repo.root().join("go").display().to_string(),
-        repo.root().join("runs").display().to_string(),
-    );
+    let (go, runs_file) =
+        (repo.root().join("go").display().to_string(), repo.root().join("runs").display().to_string());
     let gate = format!(
         "[pre-push]\ninline = \"700ms\"\n[[gate]]\nid = \"slow\"\nkind = \"command\"\n\
          run = \"while ! test -e {go}; do sleep 0.05; done; echo ran >> {runs_file}; sleep 1; exit 3\"\n"
@@ -343,9 +266,7 @@ fn a_gate_that_fails_in_the_background_is_told_and_not_run_for_ever() {
     repo.incident(&["trust", "--yes"]).expect(0);
     assert_ne!(repo.try_git(&["push", "-q", "origin", "topic"]).status, 0);
     std::fs::write(&go, "").unwrap();
-    repo.incident(&["validate", "--wait"])
-        .expect(4)
-        .says("exit status 3");
+    repo.incident(&["validate", "--wait"]).expect(4).says("exit status 3");
     let ran = repo.try_git(&["push", "-q", "origin", "topic"]);
     assert_ne!(ran.status, 0);
     ran.says("exit status 3").says("recorded before");
@@ -364,10 +285,7 @@ fn an_interruption_leaves_no_process_and_no_lock() {
     repo.commit("A slow gate");
     repo.incident(&["trust", "--yes"]).expect(0);
     let mut command = repo.command("git-incident");
-    command
-        .arg("validate")
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped());
+    command.arg("validate").stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let child = command.spawn().unwrap();
     while !mark.exists() {
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -377,22 +295,13 @@ fn an_interruption_leaves_no_process_and_no_lock() {
     let ran = finish(child.wait_with_output());
     assert_ne!(ran.status, 0);
     ran.says("interrupted");
-    assert!(
-        !Path::new(&format!("/proc/{gate_pid}/status")).exists(),
-        "the gate lives on"
-    );
+    assert!(!Path::new(&format!("/proc/{gate_pid}/status")).exists(), "the gate lives on");
     // The lock is free, and nothing was recorded.
-    repo.write(
-        ".git-incident.toml",
-        "[[gate]]\nid = \"slow\"\nkind = \"command\"\nrun = \"true\"\n",
-    );
+    repo.write(".git-incident.toml", "[[gate]]\nid = \"slow\"\nkind = \"command\"\nrun = \"true\"\n");
     repo.commit("A fast gate");
     repo.incident(&["trust", "--yes"]).expect(0);
     repo.incident(&["validate"]).expect(0).says("pass");
-    let found = repo.run(
-        "find",
-        &[".git", "-name", "index.lock", "-o", "-name", "HEAD.lock"],
-    );
+    let found = repo.run("find", &[".git", "-name", "index.lock", "-o", "-name", "HEAD.lock"]);
     assert_eq!(found.line(), "");
 }
 
@@ -402,10 +311,7 @@ fn results_are_told_to_the_incidents_of_the_commits() {
         "[[gate]]\nid = \"unit\"\nkind = \"repeat\"\nrepeat = 3\nrun = \"echo $GATE_OUT; ls -A $GATE_OUT | wc -l | grep -qx 0\"\n",
     );
     repo.incident(&["trust", "--yes"]).expect(0);
-    let id = repo.incident_json(&["open", "x"])["incident"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = repo.incident_json(&["open", "x"])["incident"].as_str().unwrap().to_owned();
     repo.write("a.txt", "two\n");
     repo.commit("Belongs to it");
     repo.try_git(&["push", "-q", "origin", "topic"]).expect(0);
@@ -423,9 +329,7 @@ fn a_wrong_configuration_and_nothing_to_do_say_so() {
     assert_eq!(on_remote(&repo, &bare, "refs/heads/topic"), "");
     repo.write(".git-incident.toml", "");
     repo.commit("No gates");
-    repo.incident(&["validate"])
-        .expect(0)
-        .says("no gates are configured");
+    repo.incident(&["validate"]).expect(0).says("no gates are configured");
     repo.incident(&["validate", "--require"]).expect(5);
     repo.incident(&["validate", "--gate", "nope"]).expect(2);
     repo.incident(&["validate", "no-such-commit"]).expect(1);
@@ -438,14 +342,7 @@ fn two_push_urls_run_a_gate_once() {
     let second = repo.root().join("second.git");
     repo.git(&["init", "-q", "--bare", &second.display().to_string()]);
     for url in [&bare, &second] {
-        repo.git(&[
-            "remote",
-            "set-url",
-            "--add",
-            "--push",
-            "origin",
-            &url.display().to_string(),
-        ]);
+        repo.git(&["remote", "set-url", "--add", "--push", "origin", &url.display().to_string()]);
     }
     repo.write(".git-incident.toml", &counted(&repo.root()));
     repo.write("good", "");
@@ -454,13 +351,7 @@ fn two_push_urls_run_a_gate_once() {
     repo.try_git(&["push", "-q", "origin", "topic"]).expect(0);
     assert_eq!(runs(&repo), 1);
     let tip = repo.git(&["rev-parse", "topic"]);
-    assert_eq!(
-        (
-            on_remote(&repo, &bare, "topic"),
-            on_remote(&repo, &second, "topic")
-        ),
-        (tip.clone(), tip)
-    );
+    assert_eq!((on_remote(&repo, &bare, "topic"), on_remote(&repo, &second, "topic")), (tip.clone(), tip));
 }
 
 #[test]
@@ -469,10 +360,7 @@ fn what_cannot_be_judged_is_said_and_refused() {
     let missing = "1".repeat(40);
     let tip = repo.git(&["rev-parse", "HEAD"]);
     for (input, says) in [
-        (
-            format!("refs/heads/a {missing} refs/heads/a {}\n", "0".repeat(40)),
-            "is not in this repository",
-        ),
+        (format!("refs/heads/a {missing} refs/heads/a {}\n", "0".repeat(40)), "is not in this repository"),
         ("nonsense\n".to_owned(), "not understood"),
         // What the remote has is not known here: everything counts as changed, and nothing is due.
         (format!("refs/heads/a {tip} refs/heads/a {missing}\n"), ""),
@@ -481,8 +369,7 @@ fn what_cannot_be_judged_is_said_and_refused() {
         let path = repo.root().join("input");
         std::fs::write(&path, input).unwrap();
         let mut hook = repo.command("git-incident");
-        hook.args(["hook", "pre-push", "origin", "/nowhere"])
-            .stdin(std::fs::File::open(&path).unwrap());
+        hook.args(["hook", "pre-push", "origin", "/nowhere"]).stdin(std::fs::File::open(&path).unwrap());
         let ran = finish(hook.output());
         assert_eq!(ran.status, i32::from(!says.is_empty()), "{ran:?}");
         ran.says(says);

@@ -14,21 +14,14 @@ fn with_incident(arguments: &[&str]) -> (Repo, String) {
     repo.commit("First");
     let mut all = vec!["open", "softmax gives NaN"];
     all.extend(arguments);
-    let id = repo.incident_json(&all)["incident"]
-        .as_str()
-        .expect("an id")
-        .to_owned();
+    let id = repo.incident_json(&all)["incident"].as_str().expect("an id").to_owned();
     repo.incident(&["init"]).expect(0);
     (repo, id)
 }
 
 fn trailers(repo: &Repo, key: &str) -> Vec<String> {
     let format = format!("--format=%(trailers:key={key},valueonly)");
-    repo.git(&["log", "-1", &format])
-        .lines()
-        .filter(|l| !l.is_empty())
-        .map(str::to_owned)
-        .collect()
+    repo.git(&["log", "-1", &format]).lines().filter(|l| !l.is_empty()).map(str::to_owned).collect()
 }
 
 fn script(repo: &Repo, name: &str, text: &str) -> String {
@@ -78,10 +71,7 @@ mod messages {
     #[test]
     fn the_ticket_is_preferred_and_the_footer_is_joined() {
         let (repo, _) = with_incident(&["--ticket", "GPU-123"]);
-        repo.write(
-            "message",
-            "Subject\n\nBody\n\nReviewed-by: Bob <bob@example.org>\n",
-        );
+        repo.write("message", "Subject\n\nBody\n\nReviewed-by: Bob <bob@example.org>\n");
         repo.git(&["commit", "-q", "--allow-empty", "-F", "message"]);
         assert_eq!(trailers(&repo, "Incident"), ["GPU-123"]);
         assert_eq!(trailers(&repo, "Reviewed-by"), ["Bob <bob@example.org>"]);
@@ -97,13 +87,8 @@ mod messages {
         );
         repo.write("a.txt", "two\n");
         repo.git(&["add", "-A"]);
-        finish(
-            repo.command("git")
-                .args(["commit", "-q", "-v"])
-                .env("GIT_EDITOR", &editor)
-                .output(),
-        )
-        .expect(0);
+        finish(repo.command("git").args(["commit", "-q", "-v"]).env("GIT_EDITOR", &editor).output())
+            .expect(0);
         assert_eq!(
             repo.git(&["log", "-1", "--format=%B"]),
             format!("From the editor\n\nIncident: {}", &id[..12])
@@ -113,35 +98,17 @@ mod messages {
     #[test]
     fn comment_lines_are_content_when_nobody_edits() {
         let (repo, id) = with_incident(&[]);
-        repo.git(&[
-            "commit",
-            "-q",
-            "--allow-empty",
-            "-m",
-            "Subject",
-            "-m",
-            "#12 is mentioned",
-        ]);
+        repo.git(&["commit", "-q", "--allow-empty", "-m", "Subject", "-m", "#12 is mentioned"]);
         let message = repo.git(&["log", "-1", "--format=%B"]);
-        assert_eq!(
-            message,
-            format!("Subject\n\n#12 is mentioned\n\nIncident: {}", &id[..12])
-        );
+        assert_eq!(message, format!("Subject\n\n#12 is mentioned\n\nIncident: {}", &id[..12]));
     }
 
     #[test]
     fn an_editor_that_does_nothing_leaves_an_empty_message_empty() {
         let (repo, id) = with_incident(&[]);
-        let ran = finish(
-            repo.command("git")
-                .args(["commit", "--allow-empty"])
-                .env("GIT_EDITOR", ":")
-                .output(),
-        );
-        assert_ne!(
-            ran.status, 0,
-            "an empty message must still end the commit: {ran:?}"
-        );
+        let ran =
+            finish(repo.command("git").args(["commit", "--allow-empty"]).env("GIT_EDITOR", ":").output());
+        assert_ne!(ran.status, 0, "an empty message must still end the commit: {ran:?}");
         assert_eq!(repo.git(&["rev-list", "--count", "HEAD"]), "1");
         // And one that is kept as it is keeps one trailer.
         repo.git(&["commit", "-q", "--allow-empty", "-m", "Second"]);
@@ -152,10 +119,7 @@ mod messages {
                 .output(),
         )
         .expect(0);
-        assert_eq!(
-            repo.git(&["log", "-1", "--format=%B"]),
-            format!("Second\n\nIncident: {}", &id[..12])
-        );
+        assert_eq!(repo.git(&["log", "-1", "--format=%B"]), format!("Second\n\nIncident: {}", &id[..12]));
     }
 
     #[test]
@@ -174,13 +138,7 @@ mod messages {
     #[test]
     fn an_id_that_is_unknown_stops_the_commit_and_a_word_does_not() {
         let (repo, id) = with_incident(&[]);
-        let ran = repo.try_git(&[
-            "commit",
-            "-q",
-            "--allow-empty",
-            "-m",
-            "S\n\nIncident: 0123456789ab",
-        ]);
+        let ran = repo.try_git(&["commit", "-q", "--allow-empty", "-m", "S\n\nIncident: 0123456789ab"]);
         ran.expect(1).says("names no incident here").says(&id[..12]);
         let ran = repo.try_git(&["commit", "-q", "--allow-empty", "-m", "S\n\nIncident: elsewhere"]);
         ran.expect(0).says("names no incident here");
@@ -211,12 +169,10 @@ mod links {
     #[test]
     fn the_outcome_of_an_attempt_replaces_the_link_that_said_nothing() {
         let (repo, id) = with_incident(&[]);
-        repo.incident(&["attempt", "start", "-H", "the mask is wrong"])
-            .expect(0);
+        repo.incident(&["attempt", "start", "-H", "the mask is wrong"]).expect(0);
         repo.write("a.txt", "two\n");
         let commit = repo.commit("Mask the tail");
-        repo.incident(&["attempt", "end", "--failed", "-m", "the mask was right"])
-            .expect(0);
+        repo.incident(&["attempt", "end", "--failed", "-m", "the mask was right"]).expect(0);
         let links = repo.incident_json(&["show", &id])["links"].clone();
         assert_eq!(links.as_array().unwrap().len(), 1, "{links}");
         assert_eq!(
@@ -247,22 +203,11 @@ mod links {
         repo.write("a.txt", "three\n");
         repo.git(&["commit", "-q", "--amend", "-a", "--no-edit"]);
         let second = repo.git(&["rev-parse", "HEAD"]);
-        assert!(
-            repo.git(&["notes", "--ref=incident-lines", "show", &second])
-                .contains("related")
-        );
-        assert_ne!(
-            repo.try_git(&["notes", "--ref=incident-lines", "show", &first])
-                .status,
-            0
-        );
+        assert!(repo.git(&["notes", "--ref=incident-lines", "show", &second]).contains("related"));
+        assert_ne!(repo.try_git(&["notes", "--ref=incident-lines", "show", &first]).status, 0);
         let links = repo.incident_json(&["show", &id])["links"].clone();
-        let links: Vec<&str> = links
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|l| l["commit"].as_str().unwrap())
-            .collect();
+        let links: Vec<&str> =
+            links.as_array().unwrap().iter().map(|l| l["commit"].as_str().unwrap()).collect();
         assert_eq!(links, [second]);
     }
 
@@ -282,29 +227,18 @@ mod links {
         repo.git(&["rebase", "-q", "main"]);
         let new = repo.git(&["rev-parse", "HEAD"]);
         for commit in [&new, &format!("{new}~1")] {
-            assert!(
-                repo.git(&["notes", "--ref=incident-lines", "show", commit])
-                    .contains("related")
-            );
+            assert!(repo.git(&["notes", "--ref=incident-lines", "show", commit]).contains("related"));
         }
         let before = repo.git(&["rev-parse", "refs/notes/incidents"]);
         let mut hook = repo.command("git-incident");
-        hook.args(["hook", "post-rewrite", "rebase"])
-            .stdin(std::process::Stdio::piped());
-        hook.stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped());
+        hook.args(["hook", "post-rewrite", "rebase"]).stdin(std::process::Stdio::piped());
+        hook.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
         let mut child = hook.spawn().unwrap();
-        std::io::Write::write_all(
-            &mut child.stdin.take().unwrap(),
-            format!("{old} {new}\n").as_bytes(),
-        )
-        .unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), format!("{old} {new}\n").as_bytes())
+            .unwrap();
         finish(child.wait_with_output()).expect(0);
         assert_eq!(repo.git(&["rev-parse", "refs/notes/incidents"]), before);
-        let links = repo.incident_json(&["show", &id])["links"]
-            .as_array()
-            .unwrap()
-            .len();
+        let links = repo.incident_json(&["show", &id])["links"].as_array().unwrap().len();
         assert_eq!(links, 3);
     }
 }
@@ -325,18 +259,8 @@ mod install {
 
         repo.incident(&["init"]).expect(0).says("commit-msg");
         let again = repo.incident_json(&["init"]);
-        assert!(
-            again["hooks"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .all(|h| h["done"] == "unchanged"),
-            "{again}"
-        );
-        assert!(
-            repo.read(".git/config")
-                .contains("refs/notes/remotes/origin/incidents*")
-        );
+        assert!(again["hooks"].as_array().unwrap().iter().all(|h| h["done"] == "unchanged"), "{again}");
+        assert!(repo.read(".git/config").contains("refs/notes/remotes/origin/incidents*"));
         assert_eq!(repo.try_git(&["config", "core.hooksPath"]).status, 1);
         repo.incident(&["open", "x"]).expect(0);
         repo.commit("First");
@@ -356,14 +280,7 @@ mod install {
         let before = snapshot(&repo.path().join(".husky"));
         let view = repo.incident_json(&["init"]);
         if repo.git(&["version"]).contains("2.4") {
-            assert!(
-                view["hooks"]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .all(|h| h["done"] == "manual"),
-                "{view}"
-            );
+            assert!(view["hooks"].as_array().unwrap().iter().all(|h| h["done"] == "manual"), "{view}");
         }
         assert_eq!(snapshot(&repo.path().join(".husky")), before);
         repo.incident(&["init"]).expect(0).says("git-incident");
@@ -376,8 +293,6 @@ mod install {
         repo.incident(&["init"]).expect(0);
         std::fs::remove_file(repo.root().join("bin/git-incident")).unwrap();
         repo.commit("First");
-        repo.try_git(&["push", "-q", "origin", "main"])
-            .expect(0)
-            .says("not installed");
+        repo.try_git(&["push", "-q", "origin", "main"]).expect(0).says("not installed");
     }
 }

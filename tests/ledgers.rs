@@ -10,30 +10,17 @@ use common::{LEDGER, Repo, notes_in};
 /// Puts bytes into an incident's note, as a hand or another program would.
 fn set_note(repo: &Repo, id: &str, bytes: &[u8]) {
     let mut hash = repo.command("git");
-    hash.args(["hash-object", "-w", "--stdin"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
+    hash.args(["hash-object", "-w", "--stdin"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut hash = hash.spawn().expect("git hash-object");
-    hash.stdin
-        .take()
-        .expect("its stdin")
-        .write_all(bytes)
-        .expect("the bytes");
-    let blob = common::finish(hash.wait_with_output())
-        .expect(0)
-        .line()
-        .to_owned();
+    hash.stdin.take().expect("its stdin").write_all(bytes).expect("the bytes");
+    let blob = common::finish(hash.wait_with_output()).expect(0).line().to_owned();
     repo.git(&["notes", "--ref=incidents", "add", "-f", "-C", &blob, id]);
     assert_eq!(note(repo, id), bytes, "git keeps a note's bytes");
 }
 
 fn note(repo: &Repo, id: &str) -> Vec<u8> {
     let blob = repo.git(&["notes", "--ref=incidents", "list", id]);
-    repo.command("git")
-        .args(["cat-file", "blob", &blob])
-        .output()
-        .expect("git cat-file")
-        .stdout
+    repo.command("git").args(["cat-file", "blob", &blob]).output().expect("git cat-file").stdout
 }
 
 /// A line of a type that nobody knows, sealed as `docs/STORAGE.md` says, by the reader that stands in the tests.
@@ -63,18 +50,8 @@ fn what_is_not_understood_survives_a_write_byte_for_byte_and_is_named() {
     set_note(&repo, &id, &bytes);
     let view = repo.incident_json(&["show", &id]);
     assert_eq!(notes_in(&view), ["before"], "everything else is shown");
-    assert_eq!(
-        view["damaged"].as_array().expect("damaged lines").len(),
-        2,
-        "{}",
-        view["damaged"]
-    );
-    assert_eq!(
-        view["unknown"].as_array().expect("unknown lines").len(),
-        2,
-        "{}",
-        view["unknown"]
-    );
+    assert_eq!(view["damaged"].as_array().expect("damaged lines").len(), 2, "{}", view["damaged"]);
+    assert_eq!(view["unknown"].as_array().expect("unknown lines").len(), 2, "{}", view["unknown"]);
 
     repo.note("after");
     let written = note(&repo, &id);
@@ -83,15 +60,8 @@ fn what_is_not_understood_survives_a_write_byte_for_byte_and_is_named() {
     assert_eq!(added.lines().count(), 1, "{added}");
     assert_eq!(notes_in(&repo.incident_json(&["show", &id])), ["after", "before"]);
 
-    let text = repo
-        .incident(&["show", &id])
-        .expect(0)
-        .says("damaged line")
-        .says("kept, not understood");
-    assert!(
-        !text.stdout.contains('\u{1b}'),
-        "a damaged line reaches the terminal with its escapes"
-    );
+    let text = repo.incident(&["show", &id]).expect(0).says("damaged line").says("kept, not understood");
+    assert!(!text.stdout.contains('\u{1b}'), "a damaged line reaches the terminal with its escapes");
     repo.typed("list").expect(0).says("2 damaged lines");
     repo.incident(&["status", &id]).expect(0).says("damaged line");
 }
@@ -131,9 +101,7 @@ fn a_damaged_anchor_says_so_and_hides_no_other_incident() {
     let rows = repo.view("list");
     assert_eq!(rows["incidents"].as_array().expect("rows").len(), 1);
     assert_eq!(rows["incidents"][0]["incident"], sound.as_str());
-    repo.incident(&["show", &broken])
-        .refuses(1)
-        .says("no opening event");
+    repo.incident(&["show", &broken]).refuses(1).says("no opening event");
 }
 
 /// Union of two versions by hand, lines doubled and in any order: the same incident.
@@ -168,26 +136,13 @@ fn a_ledger_past_its_limit_continues_in_a_segment_and_reads_whole() {
         let (blob, key) = line.split_once(' ').expect("blob and key");
         let size: usize = repo.git(&["cat-file", "-s", blob]).parse().expect("a size");
         assert!(size < 256 * 1024 + 25_000, "note {key} has {size} bytes");
-        assert_eq!(
-            repo.git(&["cat-file", "-t", key]),
-            "blob",
-            "a segment's anchor is an object"
-        );
+        assert_eq!(repo.git(&["cat-file", "-t", key]), "blob", "a segment's anchor is an object");
     }
     let view = repo.incident_json(&["show", &id]);
     let there = notes_in(&view);
     assert_eq!(there.len(), 30);
-    assert!(
-        there
-            .iter()
-            .enumerate()
-            .all(|(n, text)| text.starts_with(&format!("{n:02} ")))
-    );
-    assert_eq!(
-        repo.view("list")["incidents"].as_array().expect("rows").len(),
-        1,
-        "a segment is no incident"
-    );
+    assert!(there.iter().enumerate().all(|(n, text)| text.starts_with(&format!("{n:02} "))));
+    assert_eq!(repo.view("list")["incidents"].as_array().expect("rows").len(), 1, "a segment is no incident");
     // It travels and is collected like the rest.
     repo.push_notes();
     let clone = repo.clone_of_remote("clone");
@@ -197,9 +152,7 @@ fn a_ledger_past_its_limit_continues_in_a_segment_and_reads_whole() {
     repo.git(&["notes", "--ref=incidents", "prune"]);
     assert_eq!(repo.incident_json(&["show", &id]), view);
     repo.git(&["update-ref", "-d", LEDGER]);
-    repo.incident(&["show", &id])
-        .expect(0)
-        .says("mended refs/notes/incidents:");
+    repo.incident(&["show", &id]).expect(0).says("mended refs/notes/incidents:");
     assert_eq!(repo.incident_json(&["show", &id]), view);
 }
 
@@ -212,22 +165,12 @@ fn notes_that_git_fanned_out_anew_are_read_and_written() {
     repo.note("at our depth");
     repo.git(&["notes", "--ref=incidents", "add", "-m", "anything", "HEAD"]);
     let paths = repo.git(&["ls-tree", "-r", "--name-only", LEDGER]);
-    assert!(
-        paths.lines().all(|p| !p.contains('/')),
-        "git did not fan out anew: {paths}"
-    );
+    assert!(paths.lines().all(|p| !p.contains('/')), "git did not fan out anew: {paths}");
     repo.note("after git");
     let paths = repo.git(&["ls-tree", "-r", "--name-only", LEDGER]);
-    let keys: Vec<String> = paths
-        .lines()
-        .map(|p| p.replace('/', ""))
-        .filter(|k| *k == id)
-        .collect();
+    let keys: Vec<String> = paths.lines().map(|p| p.replace('/', "")).filter(|k| *k == id).collect();
     assert_eq!(keys.len(), 1, "a key at two depths: {paths}");
-    assert_eq!(
-        notes_in(&repo.incident_json(&["show", &id])),
-        ["after git", "at our depth"]
-    );
+    assert_eq!(notes_in(&repo.incident_json(&["show", &id])), ["after git", "at our depth"]);
     assert_eq!(
         repo.git(&["notes", "--ref=incidents", "show", "HEAD"]),
         "anything",
@@ -266,12 +209,7 @@ fn git_notes_reads_what_the_program_wrote() {
         Some(repo.git(&["cat-file", "blob", &id]).as_str()),
         "the anchor comes first"
     );
-    assert_eq!(
-        repo.incident(&["export", &id, "--format", "ledger"])
-            .expect(0)
-            .line(),
-        ledger
-    );
+    assert_eq!(repo.incident(&["export", &id, "--format", "ledger"]).expect(0).line(), ledger);
     for line in repo.git(&["notes", "--ref=incidents-evidence", "list"]).lines() {
         let (blob, key) = line.split_once(' ').expect("blob and key");
         assert_eq!(blob, key, "evidence stands under its own name");
@@ -284,20 +222,12 @@ fn lines_on_commits_show_in_git_log() {
     let commit = repo.commit("fix the scale");
     repo.incident(&["link", &commit, "--as", "fix"]).expect(0);
     let listed = repo.git(&["notes", "--ref=incident-lines", "list"]);
-    assert!(
-        listed.ends_with(&commit) && listed.lines().count() == 1,
-        "{listed}"
-    );
+    assert!(listed.ends_with(&commit) && listed.lines().count() == 1, "{listed}");
     let log = repo.git(&["log", "-1", "--notes=incident-lines", "--format=%H%n%N"]);
-    assert!(
-        log.contains(&format!("incident {} row 17 is NaN: fix", &id[..12])),
-        "{log}"
-    );
+    assert!(log.contains(&format!("incident {} row 17 is NaN: fix", &id[..12])), "{log}");
     assert_eq!(
         log.lines().nth(1),
-        repo.git(&["notes", "--ref=incident-lines", "show", &commit])
-            .lines()
-            .next()
+        repo.git(&["notes", "--ref=incident-lines", "show", &commit]).lines().next()
     );
     // The lines are a projection: without them nothing is lost, and unlinking takes them away.
     repo.incident(&["link", &commit, "--remove"]).expect(0);
@@ -310,9 +240,7 @@ fn a_damaged_object_is_named_and_the_rest_still_works() {
     let broken = repo.open("broken");
     let sound = repo.open("sound");
     let blob = repo.git(&["notes", "--ref=incidents", "list", &broken]);
-    let file = repo
-        .path()
-        .join(format!(".git/objects/{}/{}", &blob[..2], &blob[2..]));
+    let file = repo.path().join(format!(".git/objects/{}/{}", &blob[..2], &blob[2..]));
     std::fs::remove_file(file).expect("an object");
     repo.incident(&["show", &broken]).refuses(1).says(&blob[..7]);
     repo.incident(&["show", &sound]).expect(0).says("sound");

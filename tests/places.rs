@@ -22,15 +22,11 @@ fn an_incident_is_named_by_id_unique_prefix_or_ticket() {
         let found = repo.incident_json(&["show", named]);
         assert_eq!(found["incident"], id.as_str(), "{named}");
     }
-    repo.incident(&["show", &id[..6]])
-        .refuses(1)
-        .says("at least 7 digits");
+    repo.incident(&["show", &id[..6]]).refuses(1).says("at least 7 digits");
     repo.typed("show GPU-12").refuses(1);
     repo.typed("show ''").refuses(1);
     let other = if id.starts_with('0') { "1" } else { "0" };
-    repo.incident(&["show", &format!("{other}{}", &id[1..8])])
-        .refuses(1)
-        .says("there is no incident");
+    repo.incident(&["show", &format!("{other}{}", &id[1..8])]).refuses(1).says("there is no incident");
 }
 
 #[test]
@@ -86,11 +82,9 @@ fn git_names_the_repository_in_all_its_ways() {
     let work = repo.path().display().to_string();
     let git_dir = format!("{work}/.git");
     let shown = repo.incident_json(&["show", &id]);
-    for before in [
-        &["-C", &work][..],
-        &["--git-dir", &git_dir],
-        &["--git-dir", &git_dir, "--work-tree", &work],
-    ] {
+    for before in
+        [&["-C", &work][..], &["--git-dir", &git_dir], &["--git-dir", &git_dir, "--work-tree", &work]]
+    {
         let all = [before, &["incident", "--json", "show", &id]].concat();
         let view = elsewhere.run("git", &all).expect(0).json();
         assert_eq!(view, shown, "{before:?}");

@@ -7,9 +7,7 @@ use common::Repo;
 /// A token that no rule takes for a stand-in, built here so that no file holds it.
 fn token() -> String {
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-    let body: String = (0..36_usize)
-        .map(|i| char::from(alphabet[(i * 37 + 11) % alphabet.len()]))
-        .collect();
+    let body: String = (0..36_usize).map(|i| char::from(alphabet[(i * 37 + 11) % alphabet.len()])).collect();
     ["gh", "p_", &body].concat()
 }
 
@@ -23,21 +21,10 @@ fn a_secret_reaches_no_object_of_the_repository() {
     repo.write("tracked.txt", &format!("token = {token}\n"));
     repo.write("untracked.txt", &format!("{token}\n"));
     let ran = repo
-        .try_sh(
-            &["-H", &format!("with {token}"), "-m", &format!("with {token}")],
-            &format!("echo {token}"),
-        )
+        .try_sh(&["-H", &format!("with {token}"), "-m", &format!("with {token}")], &format!("echo {token}"))
         .expect(0);
-    assert_eq!(
-        ran.stdout,
-        format!("{token}\n"),
-        "the terminal sees what the command prints"
-    );
-    assert!(
-        ran.stderr.contains("cut 1 secrets out of output.log"),
-        "{}",
-        ran.stderr
-    );
+    assert_eq!(ran.stdout, format!("{token}\n"), "the terminal sees what the command prints");
+    assert!(ran.stderr.contains("cut 1 secrets out of output.log"), "{}", ran.stderr);
     for line in [
         "open T --symptom T --environment T --label T",
         "attempt note T",
@@ -57,12 +44,7 @@ fn a_secret_reaches_no_object_of_the_repository() {
     ] {
         let words = line.split(' ').map(|w| if w == "T" { token.as_str() } else { w });
         let ran = repo.incident(&words.collect::<Vec<_>>());
-        assert_eq!(
-            ran.status,
-            i32::from(line.starts_with("repro")),
-            "{line}: {}",
-            ran.stderr
-        );
+        assert_eq!(ran.status, i32::from(line.starts_with("repro")), "{line}: {}", ran.stderr);
     }
     for pass in ["loose", "packed"] {
         let mut all = repo.command("git");

@@ -54,20 +54,13 @@ fn the_example_is_what_the_specification_says() {
     let text = example("ledger");
     let anchor = Oid::parse(example("anchor").trim()).expect("an object id");
     let first = text.lines().next().expect("a line");
-    assert!(
-        ledger::is_anchor(&anchor, first.as_bytes()),
-        "the anchor is the first line's blob"
-    );
+    assert!(ledger::is_anchor(&anchor, first.as_bytes()), "the anchor is the first line's blob");
     let ledger = Ledger::parse(text.as_bytes());
     let ids: Vec<String> = ledger.events.iter().map(|e| e.id.to_string()).collect();
     assert_eq!(ids, example("order").lines().collect::<Vec<_>>());
     let stated: Value = serde_json::from_str(&example("view")).expect("JSON");
     assert_eq!(view(&ledger, &anchor), stated, "the library");
-    assert_eq!(
-        second_reader(&[(text.into_bytes(), anchor)])[0],
-        stated,
-        "the second reader"
-    );
+    assert_eq!(second_reader(&[(text.into_bytes(), anchor)])[0], stated, "the second reader");
 }
 
 #[test]
@@ -76,9 +69,7 @@ fn the_writer_writes_the_example() {
         let wire: Value = serde_json::from_str(line).expect("JSON");
         let by: Author = serde_json::from_value(wire["by"].clone()).expect("an author");
         let event = Line::parse(line.as_bytes()).event().cloned().expect("an event");
-        let Body::Known(data) = &event.body else {
-            panic!("a known type: {line}")
-        };
+        let Body::Known(data) = &event.body else { panic!("a known type: {line}") };
         let salt = wire["data"]["salt"].as_str().expect("a salt");
         let again = seal(event.at, &by, data, &event.parents, salt).expect("sealed");
         assert_eq!(String::from_utf8(again.raw).as_deref(), Ok(line), "byte for byte");
@@ -89,16 +80,10 @@ fn the_writer_writes_the_example() {
 fn the_erased_line_of_the_example_has_the_same_id_and_wins() {
     let anchor = Oid::parse(example("anchor").trim()).expect("an object id");
     let erased = example("erased");
-    let event = Line::parse(erased.trim_end().as_bytes())
-        .event()
-        .cloned()
-        .expect("an event");
+    let event = Line::parse(erased.trim_end().as_bytes()).event().cloned().expect("an event");
     assert_eq!(event.body, Body::Erased);
     let fourth = example("ledger").lines().nth(3).expect("five lines").to_owned();
-    assert_eq!(
-        Line::parse(fourth.as_bytes()).event().map(|e| e.id),
-        Some(event.id)
-    );
+    assert_eq!(Line::parse(fourth.as_bytes()).event().map(|e| e.id), Some(event.id));
     let both = [example("ledger"), erased].concat().into_bytes();
     let folded = view(&Ledger::parse(&both), &anchor);
     assert_eq!(folded["next"], json!([]));
@@ -109,9 +94,7 @@ fn the_erased_line_of_the_example_has_the_same_id_and_wins() {
 
 /// The public members of a struct, as JSON names them.
 fn members(source: &str, name: &str) -> Vec<String> {
-    let (_, after) = source
-        .split_once(&format!("pub struct {name} {{\n"))
-        .expect("the struct stands there");
+    let (_, after) = source.split_once(&format!("pub struct {name} {{\n")).expect("the struct stands there");
     let body = after.split("\n}").next().unwrap_or_default();
     let mut renamed = None;
     let mut found = Vec::new();
@@ -135,9 +118,7 @@ fn types_in_the_sources() -> BTreeMap<String, Vec<String>> {
             continue;
         };
         let type_name = after.split('"').next().unwrap_or_default().to_owned();
-        let (_, implemented) = source
-            .split_once("impl EventType for ")
-            .expect("a type implements the trait");
+        let (_, implemented) = source.split_once("impl EventType for ").expect("a type implements the trait");
         let name = implemented.split(' ').next().unwrap_or_default();
         types.insert(type_name, members(&source, name));
     }
@@ -158,11 +139,7 @@ fn types_in_the_sources() -> BTreeMap<String, Vec<String>> {
 
 /// The text of a type's section of the specification.
 fn section(text: &str, name: &str) -> Option<String> {
-    let heading = if name.contains('.') {
-        format!("\n- **`{name}`** ")
-    } else {
-        format!("\n- **{name}** ")
-    };
+    let heading = if name.contains('.') { format!("\n- **`{name}`** ") } else { format!("\n- **{name}** ") };
     let (_, after) = text.split_once(&heading)?;
     let end = after.find("\n- **").into_iter().chain(after.find("\n#")).min()?;
     after[..end].split("*Fold:*").next().map(str::to_owned)
@@ -174,10 +151,7 @@ fn every_type_and_member_is_specified() {
     let sources = types_in_the_sources();
     let mut missing = Vec::new();
     for type_name in Data::TYPES {
-        assert!(
-            sources.contains_key(*type_name),
-            "{type_name} has a file in src/event"
-        );
+        assert!(sources.contains_key(*type_name), "{type_name} has a file in src/event");
     }
     for (type_name, members) in &sources {
         let Some(section) = section(&text, type_name) else {
@@ -193,14 +167,8 @@ fn every_type_and_member_is_specified() {
     }
     assert!(missing.is_empty(), "docs/STORAGE.md §9 lacks: {missing:#?}");
     let (_, types) = text.split_once("### 9.2").expect("the types are specified there");
-    for name in types
-        .lines()
-        .filter_map(|l| l.strip_prefix("- **`")?.split('`').next())
-    {
-        assert!(
-            Data::TYPES.contains(&name),
-            "docs/STORAGE.md specifies {name}, which nobody writes"
-        );
+    for name in types.lines().filter_map(|l| l.strip_prefix("- **`")?.split('`').next()) {
+        assert!(Data::TYPES.contains(&name), "docs/STORAGE.md specifies {name}, which nobody writes");
     }
 }
 
@@ -214,10 +182,7 @@ fn the_second_reader_knows_the_same_members() {
     let mut known: BTreeMap<String, Vec<String>> =
         serde_json::from_str(&python(&["-c", &program], None)).expect("JSON");
     let mut sources = types_in_the_sources();
-    known
-        .values_mut()
-        .chain(sources.values_mut())
-        .for_each(|m| m.sort());
+    known.values_mut().chain(sources.values_mut()).for_each(|m| m.sort());
     assert_eq!(known, sources);
 }
 
@@ -231,10 +196,7 @@ fn random_ledgers_fold_the_same_in_both_readers() {
     let mut runner = TestRunner::default();
     let ledgers: Vec<(Vec<u8>, Oid)> = (0..40)
         .map(|_| {
-            let (steps, extra) = (&steps, &extra)
-                .new_tree(&mut runner)
-                .expect("generated")
-                .current();
+            let (steps, extra) = (&steps, &extra).new_tree(&mut runner).expect("generated").current();
             random_ledger(&steps, &extra)
         })
         .collect();
@@ -244,12 +206,7 @@ fn random_ledgers_fold_the_same_in_both_readers() {
         seen.extend(ledger.events.iter().map(|e| e.type_name.clone()));
         let ours = view(&ledger, anchor);
         for (member, value) in ours.as_object().expect("an object") {
-            assert_eq!(
-                *value,
-                theirs[member],
-                "{member} of\n{}",
-                String::from_utf8_lossy(bytes)
-            );
+            assert_eq!(*value, theirs[member], "{member} of\n{}", String::from_utf8_lossy(bytes));
         }
         assert_eq!(ours, theirs);
     }
@@ -265,21 +222,11 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
         .args(arguments)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
-        .envs([
-            ("GIT_AUTHOR_NAME", "Ada"),
-            ("GIT_AUTHOR_EMAIL", "ada@example.org"),
-        ])
-        .envs([
-            ("GIT_COMMITTER_NAME", "Ada"),
-            ("GIT_COMMITTER_EMAIL", "ada@example.org"),
-        ])
+        .envs([("GIT_AUTHOR_NAME", "Ada"), ("GIT_AUTHOR_EMAIL", "ada@example.org")])
+        .envs([("GIT_COMMITTER_NAME", "Ada"), ("GIT_COMMITTER_EMAIL", "ada@example.org")])
         .output()
         .expect("git is installed");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
@@ -306,20 +253,15 @@ fn both_read_a_repository_that_git_carried() {
         },
     };
     let opened = ledger::open(&repo, &writer, &[], |d| {
-        d.add(IncidentOpened {
-            title: "it hangs".into(),
-            ..Default::default()
-        })
+        d.add(IncidentOpened { title: "it hangs".into(), ..Default::default() })
     })
     .expect("opened");
     let incident = opened.incident;
     // Enough for two segments.
     for n in 0..6 {
         let text = format!("{n}{}", "x".repeat(150_000));
-        ledger::append(&repo, &writer, &incident, &[], |d| {
-            d.add(NextAdded { text: text.clone() })
-        })
-        .expect("appended");
+        ledger::append(&repo, &writer, &incident, &[], |d| d.add(NextAdded { text: text.clone() }))
+            .expect("appended");
     }
     // The specification's own commands, from one clone to another.
     let commands: Vec<Vec<String>> = specification()
@@ -334,19 +276,9 @@ fn both_read_a_repository_that_git_carried() {
     }
     let here = Repo::open(&b).expect("opened");
     let whole = ledger::load(&here, &incident).expect("loaded");
-    assert!(
-        whole
-            .events
-            .iter()
-            .filter(|e| e.type_name == "ledger.segment")
-            .count()
-            > 1
-    );
+    assert!(whole.events.iter().filter(|e| e.type_name == "ledger.segment").count() > 1);
     let ours = view(&whole, &incident);
-    let theirs = python(
-        &[&reader(), "--repo", &path(&b), "--incident", incident.as_str()],
-        None,
-    );
+    let theirs = python(&[&reader(), "--repo", &path(&b), "--incident", incident.as_str()], None);
     assert_eq!(serde_json::from_str::<Value>(&theirs).expect("JSON"), ours);
     // A flat tree, as git writes it for few notes, and the anchors of segments are no incidents.
     let tree = git(&b, &["ls-tree", "-r", "refs/notes/incidents"]).replace('/', "");

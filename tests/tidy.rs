@@ -57,13 +57,7 @@ fn rust_files(below: &Path) -> Vec<PathBuf> {
 /// The first part of a path below src: `src/git/notes.rs` is of `git`.
 fn module_of(path: &Path) -> String {
     let below = path.strip_prefix(root().join("src")).expect("below src");
-    let first = below
-        .components()
-        .next()
-        .expect("a name")
-        .as_os_str()
-        .to_string_lossy()
-        .into_owned();
+    let first = below.components().next().expect("a name").as_os_str().to_string_lossy().into_owned();
     first.trim_end_matches(".rs").to_owned()
 }
 
@@ -108,11 +102,7 @@ fn used(line: &str) -> Vec<String> {
             }
             found.push(word);
         } else {
-            found.push(
-                rest.chars()
-                    .take_while(|c| c.is_alphanumeric() || *c == '_')
-                    .collect(),
-            );
+            found.push(rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect());
         }
     }
     found
@@ -125,11 +115,7 @@ fn rows_hold() {
     for path in rust_files(&root().join("src")) {
         let own = module_of(&path);
         let Some(own_row) = rows.get(own.as_str()) else {
-            assert!(
-                own == "lib" || own == "main",
-                "{} stands in no row",
-                path.display()
-            );
+            assert!(own == "lib" || own == "main", "{} stands in no row", path.display());
             continue;
         };
         for (line, text) in code(&path) {
@@ -163,11 +149,7 @@ fn only_some_modules_start_processes() {
             }
         }
     }
-    assert!(
-        found.is_empty(),
-        "processes started outside of {MAY_SPAWN:?}:\n{}",
-        found.join("\n")
-    );
+    assert!(found.is_empty(), "processes started outside of {MAY_SPAWN:?}:\n{}", found.join("\n"));
 }
 
 #[test]
@@ -181,21 +163,14 @@ fn files_stay_readable() {
             }
         }
     }
-    assert!(
-        long.is_empty(),
-        "files past {MOST_LINES} lines:\n{}",
-        long.join("\n")
-    );
+    assert!(long.is_empty(), "files past {MOST_LINES} lines:\n{}", long.join("\n"));
 }
 
 #[test]
 fn every_subcommand_is_documented() {
     use clap::CommandFactory;
     let readme = fs::read_to_string(root().join("README.md")).expect("README.md");
-    for command in git_incident::cli::Cli::command()
-        .get_subcommands()
-        .filter(|c| !c.is_hide_set())
-    {
+    for command in git_incident::cli::Cli::command().get_subcommands().filter(|c| !c.is_hide_set()) {
         let name = command.get_name();
         assert!(
             readme.contains(&format!("`{name}`")) || readme.contains(&format!("`{name} ")),
@@ -228,9 +203,6 @@ fn nothing_merges_or_approves() {
 #[test]
 fn the_used_modules_are_read_right() {
     assert_eq!(used("use crate::model::{Error, Oid};"), ["model"]);
-    assert_eq!(
-        used("use crate::{git::Repo, store::{ledger, guard}, model};"),
-        ["git", "store", "model"]
-    );
+    assert_eq!(used("use crate::{git::Repo, store::{ledger, guard}, model};"), ["git", "store", "model"]);
     assert_eq!(used("let x = crate::runner::run(&c);"), ["runner"]);
 }

@@ -16,20 +16,15 @@ fn opened() -> Repo {
 fn names(repo: &Repo) -> Vec<String> {
     let view = repo.view("evidence list");
     let rows = view["evidence"].as_array().expect("rows").iter();
-    rows.map(|e| e["name"].as_str().expect("a name").to_owned())
-        .collect()
+    rows.map(|e| e["name"].as_str().expect("a name").to_owned()).collect()
 }
 
 #[test]
 fn it_exits_with_the_commands_status() {
     let repo = opened();
-    for (script, status) in [
-        ("exit 0", 0),
-        ("exit 3", 3),
-        ("exit 125", 125),
-        ("kill -TERM $$", 143),
-        ("kill -SEGV $$", 139),
-    ] {
+    for (script, status) in
+        [("exit 0", 0), ("exit 3", 3), ("exit 125", 125), ("kill -TERM $$", 143), ("kill -SEGV $$", 139)]
+    {
         repo.try_sh(&[], script).expect(status);
         assert_eq!(repo.last_run()["exit"], status, "{script}");
     }
@@ -42,9 +37,7 @@ fn it_exits_with_the_commands_status() {
 #[test]
 fn trouble_of_its_own_exits_with_125() {
     let repo = Repo::new();
-    repo.typed("try -- true")
-        .refuses(125)
-        .says("no incident is active");
+    repo.typed("try -- true").refuses(125).says("no incident is active");
     let outside = repo.at("/").typed("try -- true");
     outside.expect(125).says("no git repository");
 }
@@ -55,10 +48,7 @@ fn both_streams_come_through_apart_and_intact() {
     let ran = repo.try_sh(&[], "printf 'out\\001\\377\\n'; printf 'err, no end of line' >&2");
     assert_eq!(ran.stdout, "out\u{1}\u{fffd}\n");
     assert!(ran.stderr.starts_with("err, no end of line"), "{}", ran.stderr);
-    let raw = repo
-        .command("git-incident")
-        .args(["try", "--", "printf", "\\377\\376\\000"])
-        .output();
+    let raw = repo.command("git-incident").args(["try", "--", "printf", "\\377\\376\\000"]).output();
     assert_eq!(raw.expect("a run").stdout, b"\xff\xfe\0");
 }
 
@@ -68,9 +58,7 @@ fn one_stream_for_both_keeps_its_order() {
     let script = "i=0; while [ $i -lt 200 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done";
     let shell = format!("git-incident try -- sh -c '{script}' 2>&1");
     let ran = repo.run("sh", &["-c", &shell]).expect(0);
-    let expected: String = (0..200)
-        .flat_map(|i| [format!("out {i}\n"), format!("err {i}\n")])
-        .collect();
+    let expected: String = (0..200).flat_map(|i| [format!("out {i}\n"), format!("err {i}\n")]).collect();
     assert!(ran.stdout.starts_with(&expected), "{}", ran.stdout);
     assert_eq!(repo.typed("evidence show output.log").expect(0).stdout, expected);
 }
@@ -80,10 +68,7 @@ fn the_output_is_kept_byte_for_byte() {
     let repo = opened();
     let ran = repo.try_sh(&[], "seq 1 20000; printf '\\000\\377 end'");
     let mut shown = repo.command("git-incident");
-    let shown = shown
-        .args(["evidence", "show", "output.log"])
-        .output()
-        .expect("a file");
+    let shown = shown.args(["evidence", "show", "output.log"]).output().expect("a file");
     assert!(shown.stdout.starts_with(b"1\n2\n3\n") && shown.stdout.ends_with(b"20000\n\0\xff end"));
     assert_eq!(String::from_utf8_lossy(&shown.stdout), ran.stdout);
 }
@@ -98,10 +83,7 @@ fn what_it_ran_on_is_recorded() {
     repo.write("ignored.txt", "ignored\n");
     let view = repo.view("try -- sh -c 'echo $0 \"$1\"' name 'two words'");
     let run = &view["run"];
-    assert_eq!(
-        run["argv"],
-        json!(["sh", "-c", "echo $0 \"$1\"", "name", "two words"])
-    );
+    assert_eq!(run["argv"], json!(["sh", "-c", "echo $0 \"$1\"", "name", "two words"]));
     assert_eq!((&run["commit"], &run["dirty"]), (&json!(head), &json!(true)));
     assert!(run["seconds"].as_f64().is_some_and(|s| s >= 0.0));
     let environment = run["environment"].as_object().expect("an environment");
@@ -109,10 +91,7 @@ fn what_it_ran_on_is_recorded() {
     assert_eq!(names(&repo), ["output.log", "dirty.diff", "new/file.txt"]);
     let diff = repo.typed("evidence show dirty.diff").expect(0);
     diff.says("-one").says("+two").never_says("untracked");
-    assert_eq!(
-        repo.typed("evidence show new/file.txt").expect(0).stdout,
-        "untracked\n"
-    );
+    assert_eq!(repo.typed("evidence show new/file.txt").expect(0).stdout, "untracked\n");
     // The tree has a name: that of the commit that `git add --all` would make.
     repo.git(&["add", "-A"]);
     assert_eq!(run["tree"], repo.git(&["write-tree"]).as_str());
@@ -151,53 +130,31 @@ fn recording_leaves_index_and_working_tree_alone() {
     repo.write("staged.txt", "staged\n");
     repo.git(&["add", "staged.txt"]);
     repo.write("loose.txt", "loose\n");
-    let before = (
-        repo.git(&["status", "--porcelain"]),
-        repo.git(&["ls-files", "-s"]),
-    );
+    let before = (repo.git(&["status", "--porcelain"]), repo.git(&["ls-files", "-s"]));
     repo.try_sh(&["-H", "why"], "true").expect(0);
-    let after = (
-        repo.git(&["status", "--porcelain"]),
-        repo.git(&["ls-files", "-s"]),
-    );
+    let after = (repo.git(&["status", "--porcelain"]), repo.git(&["ls-files", "-s"]));
     assert_eq!(before, after);
 }
 
 #[test]
 fn with_a_hypothesis_it_is_a_whole_attempt() {
     let repo = opened();
-    let options = [
-        "-H",
-        "the scale is wrong",
-        "-d",
-        "NaN stays",
-        "-m",
-        "it does not",
-        "--refuted",
-        "--remains",
-    ];
+    let options =
+        ["-H", "the scale is wrong", "-d", "NaN stays", "-m", "it does not", "--refuted", "--remains"];
     repo.try_sh(&options, "echo nan; exit 1").expect(1);
     let attempt = &repo.view("show")["attempts"][0];
     assert_eq!(attempt["hypothesis"], "the scale is wrong");
     assert_eq!(attempt["disproof"], "NaN stays");
     assert_eq!(attempt["conclusion"], "it does not");
-    assert_eq!(
-        attempt["outcome"],
-        json!({"hypothesis": "refuted", "bug": "remains"})
-    );
+    assert_eq!(attempt["outcome"], json!({"hypothesis": "refuted", "bug": "remains"}));
     assert!(attempt["ended"].is_string() && attempt["action"].as_str().expect("a text").contains("echo nan"));
     assert!(attempt["result"].as_str().expect("a text").starts_with("exit 1"));
     assert_eq!(attempt["evidence"][0]["name"], "output.log");
     // Without words on the outcome, nothing is claimed: an exit status says nothing of a hypothesis.
     repo.try_sh(&["-H", "another"], "true").expect(0);
     let attempt = &repo.view("show")["attempts"][1];
-    assert_eq!(
-        attempt["outcome"],
-        json!({"hypothesis": "undecided", "bug": "unknown"})
-    );
-    repo.typed("try --failed -- true")
-        .refuses(2)
-        .says("an outcome belongs to an attempt");
+    assert_eq!(attempt["outcome"], json!({"hypothesis": "undecided", "bug": "unknown"}));
+    repo.typed("try --failed -- true").refuses(2).says("an outcome belongs to an attempt");
 }
 
 #[test]
@@ -207,10 +164,7 @@ fn within_an_attempt_a_run_is_a_note_on_it() {
     repo.try_sh(&[], "echo inside").expect(0);
     let attempt = &repo.view("show")["attempts"][0];
     assert_eq!(attempt["notes"][0]["run"]["exit"], 0);
-    assert_eq!(
-        (&attempt["evidence"][0]["name"], &attempt["ended"]),
-        (&json!("output.log"), &Value::Null)
-    );
+    assert_eq!((&attempt["evidence"][0]["name"], &attempt["ended"]), (&json!("output.log"), &Value::Null));
 }
 
 #[test]
@@ -239,28 +193,14 @@ fn json_has_stdout_for_itself_and_shows_the_last_40_lines() {
         .expect(3);
     assert_eq!(ran.json()["exit"], 3);
     let shown: Vec<&str> = ran.stderr.lines().filter(|l| l.starts_with("line ")).collect();
-    assert_eq!(
-        (shown.len(), shown.first()),
-        (39, Some(&"line 62")),
-        "{}",
-        ran.stderr
-    );
+    assert_eq!((shown.len(), shown.first()), (39, Some(&"line 62")), "{}", ran.stderr);
     assert!(ran.stderr.contains("the end"));
-    assert_eq!(
-        repo.typed("evidence show output.log")
-            .expect(0)
-            .stdout
-            .lines()
-            .count(),
-        101
-    );
+    assert_eq!(repo.typed("evidence show output.log").expect(0).stdout.lines().count(), 101);
 }
 
 #[test]
 fn the_runs_stdin_is_the_commands() {
     let repo = opened();
-    let ran = repo
-        .run("sh", &["-c", "echo typed | git-incident try -- cat"])
-        .expect(0);
+    let ran = repo.run("sh", &["-c", "echo typed | git-incident try -- cat"]).expect(0);
     assert_eq!(ran.stdout, "typed\n");
 }

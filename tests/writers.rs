@@ -67,14 +67,7 @@ fn an_amend_loop_beside_a_writer_loses_no_event() {
         let amends = scope.spawn(|| {
             let mut n = 0;
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                repo.git(&[
-                    "commit",
-                    "-q",
-                    "--amend",
-                    "--allow-empty",
-                    "-m",
-                    &format!("first, {n}"),
-                ]);
+                repo.git(&["commit", "-q", "--amend", "--allow-empty", "-m", &format!("first, {n}")]);
                 n += 1;
             }
             n
@@ -83,10 +76,7 @@ fn an_amend_loop_beside_a_writer_loses_no_event() {
             repo.note(&format!("event {n:03}"));
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert!(
-            amends.join().expect("the amend loop") > 10,
-            "git was not beside the writer"
-        );
+        assert!(amends.join().expect("the amend loop") > 10, "git was not beside the writer");
     });
     let expected: Vec<String> = (0..100).map(|n| format!("event {n:03}")).collect();
     assert_eq!(notes_in(&repo.incident_json(&["show", &id])), expected);
@@ -105,14 +95,7 @@ fn a_plain_git_notes_loop_on_our_own_ref_loses_no_event() {
         scope.spawn(|| {
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
                 // It fails when it meets our lock; that is its own business.
-                repo.try_git(&[
-                    "notes",
-                    "--ref=incidents",
-                    "append",
-                    "-m",
-                    "a stranger's line",
-                    "HEAD",
-                ]);
+                repo.try_git(&["notes", "--ref=incidents", "append", "-m", "a stranger's line", "HEAD"]);
             }
         });
         for n in 0..60 {
@@ -130,10 +113,7 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 }
@@ -163,9 +143,7 @@ fn writers_killed_at_any_point_leave_every_acknowledged_event_and_a_sound_reposi
     // One whole run tells how long there is to kill in.
     let started = std::time::Instant::now();
     repo.note("whole");
-    let whole = u64::try_from(started.elapsed().as_micros())
-        .unwrap_or(u64::MAX)
-        .max(2000);
+    let whole = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX).max(2000);
     let mut dice = Dice(7);
     let mut acknowledged = vec!["whole".to_owned()];
     let mut killed = 0;
@@ -179,11 +157,7 @@ fn writers_killed_at_any_point_leave_every_acknowledged_event_and_a_sound_reposi
         } else {
             command.args(["attempt", "note", &text, "-i", &id]);
         }
-        let mut writer = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("a writer");
+        let mut writer = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a writer");
         std::thread::sleep(Duration::from_micros(dice.below(whole)));
         writer.kill().expect("a signal");
         let ran = finish(writer.wait_with_output());
@@ -202,18 +176,9 @@ fn writers_killed_at_any_point_leave_every_acknowledged_event_and_a_sound_reposi
     }
     assert!(killed >= 150, "only {killed} were killed");
     repo.note("after all");
-    let there: BTreeSet<String> = notes_in(&repo.incident_json(&["show", &id]))
-        .into_iter()
-        .collect();
-    let lost: Vec<&String> = acknowledged
-        .iter()
-        .filter(|text| !there.contains(*text))
-        .collect();
-    assert!(
-        lost.is_empty(),
-        "{} acknowledged events lost: {lost:?}",
-        lost.len()
-    );
+    let there: BTreeSet<String> = notes_in(&repo.incident_json(&["show", &id])).into_iter().collect();
+    let lost: Vec<&String> = acknowledged.iter().filter(|text| !there.contains(*text)).collect();
+    assert!(lost.is_empty(), "{} acknowledged events lost: {lost:?}", lost.len());
     assert!(there.contains("after all"));
     each_once(&repo, &id);
     repo.git(&["fsck", "--strict", "--no-progress"]);
@@ -226,15 +191,11 @@ fn a_stale_ref_lock_is_removed() {
     let id = repo.open("locked");
     let lock = repo.path().join(format!(".git/{LEDGER}.lock"));
     let file = std::fs::File::create(&lock).expect("a lock");
-    file.set_modified(SystemTime::now() - Duration::from_secs(11))
-        .expect("its time");
+    file.set_modified(SystemTime::now() - Duration::from_secs(11)).expect("its time");
     drop(file);
     repo.note("written all the same");
     assert!(!lock.exists());
-    assert_eq!(
-        notes_in(&repo.incident_json(&["show", &id])),
-        ["written all the same"]
-    );
+    assert_eq!(notes_in(&repo.incident_json(&["show", &id])), ["written all the same"]);
 }
 
 #[test]
@@ -244,10 +205,7 @@ fn a_fresh_ref_lock_is_waited_for() {
     let lock = repo.path().join(format!(".git/{LEDGER}.lock"));
     std::fs::write(&lock, "").expect("a lock");
     let mut command = repo.command("git-incident");
-    command
-        .args(["attempt", "note", "patience"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.args(["attempt", "note", "patience"]).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut writer = command.spawn().expect("a writer");
     std::thread::sleep(Duration::from_millis(300));
     assert!(writer.try_wait().expect("its state").is_none(), "it did not wait");
@@ -264,12 +222,9 @@ fn a_lock_whose_owner_lives_is_refused_with_a_hint_and_loses_nothing() {
     let lock = repo.path().join(format!(".git/{LEDGER}.lock"));
     // Old, and held open by this very process.
     let owner = std::fs::File::create(&lock).expect("a lock");
-    owner
-        .set_modified(SystemTime::now() - Duration::from_mins(1))
-        .expect("its time");
+    owner.set_modified(SystemTime::now() - Duration::from_mins(1)).expect("its time");
     let ran = repo.typed("attempt note 'in vain'").refuses(1);
-    ran.says("refs/notes/incidents is locked by another process")
-        .says("refs/notes/incidents.lock");
+    ran.says("refs/notes/incidents is locked by another process").says("refs/notes/incidents.lock");
     assert!(lock.exists());
     drop(owner);
     std::fs::remove_file(&lock).expect("the owner is done");

@@ -45,9 +45,7 @@ pub fn main(arguments: Vec<OsString>) -> i32 {
         return 0;
     }
     let wants_json = arguments.iter().take_while(|a| *a != "--").any(|a| a == "--json");
-    let parsed = Cli::command()
-        .try_get_matches_from(arguments)
-        .and_then(|m| Cli::from_arg_matches(&m));
+    let parsed = Cli::command().try_get_matches_from(arguments).and_then(|m| Cli::from_arg_matches(&m));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return usage(&error, wants_json),

@@ -19,17 +19,8 @@ pub struct Reply {
 impl Reply {
     /// An answer in both forms. `view` must be a JSON object; `schema` is added to it.
     pub fn new(view: Value, text: impl Into<Text>) -> Self {
-        let view = if let Value::Object(map) = view {
-            map
-        } else {
-            Map::new()
-        };
-        Self {
-            view,
-            text: text.into(),
-            exit: 0,
-            paged: false,
-        }
+        let view = if let Value::Object(map) = view { map } else { Map::new() };
+        Self { view, text: text.into(), exit: 0, paged: false }
     }
 
     /// The same answer with another exit status.
@@ -51,10 +42,7 @@ impl Reply {
         if json {
             let mut view = self.view;
             view.insert("schema".to_owned(), SCHEMA.into());
-            ui::write_all(
-                &mut std::io::stdout(),
-                ui::json_line(&Value::Object(view)).as_bytes(),
-            );
+            ui::write_all(&mut std::io::stdout(), ui::json_line(&Value::Object(view)).as_bytes());
         } else if !(self.paged && page(&self.text)) {
             ui::print(&self.text);
         }

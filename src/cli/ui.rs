@@ -194,9 +194,7 @@ pub fn remark(text: &str) {
 pub fn error(error: &Error) {
     let mut text = Text::new().styled(Style::Red, "error: ").line(error.what());
     for cause in error.causes() {
-        text = text
-            .styled(Style::Bold, "caused by: ")
-            .line(cause.replace('\n', "\n           "));
+        text = text.styled(Style::Bold, "caused by: ").line(cause.replace('\n', "\n           "));
     }
     for hint in error.hints() {
         text = text.styled(Style::Green, "hint: ").line(hint);
@@ -232,10 +230,7 @@ pub fn screen_lines() -> Option<usize> {
     if !out.is_terminal() {
         return None;
     }
-    rustix::termios::tcgetwinsize(&out)
-        .ok()
-        .map(|w| usize::from(w.ws_row))
-        .filter(|n| *n > 0)
+    rustix::termios::tcgetwinsize(&out).ok().map(|w| usize::from(w.ws_row)).filter(|n| *n > 0)
 }
 
 #[cfg(test)]
@@ -245,10 +240,7 @@ mod tests {
 
     #[test]
     fn shows_escapes_as_what_they_are() {
-        assert_eq!(
-            clean("a\u{1b}[31mb\r\n\u{202e}c\u{9b}"),
-            "a^[[31mb^M\n<U+202E>c<U+009B>"
-        );
+        assert_eq!(clean("a\u{1b}[31mb\r\n\u{202e}c\u{9b}"), "a^[[31mb^M\n<U+202E>c<U+009B>");
     }
 
     proptest! {

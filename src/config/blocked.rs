@@ -62,11 +62,7 @@ pub struct Blocked {
 
 impl Default for Blocked {
     fn default() -> Self {
-        Self {
-            require: Requirement::ALL.to_vec(),
-            approaches: 5,
-            minutes: 20,
-        }
+        Self { require: Requirement::ALL.to_vec(), approaches: 5, minutes: 20 }
     }
 }
 
@@ -74,9 +70,7 @@ pub(super) fn read(mut section: Section<'_, '_>) -> Blocked {
     let default = Blocked::default();
     let mut read = Blocked {
         require: section.list("require", requirement).unwrap_or(default.require),
-        approaches: section
-            .integer("approaches", 1, 1000)
-            .unwrap_or(default.approaches),
+        approaches: section.integer("approaches", 1, 1000).unwrap_or(default.approaches),
         minutes: section.integer("minutes", 1, 100_000).unwrap_or(default.minutes),
     };
     read.require.sort_unstable();
@@ -86,18 +80,9 @@ pub(super) fn read(mut section: Section<'_, '_>) -> Blocked {
 }
 
 fn requirement(word: &str) -> Result<Requirement, String> {
-    Requirement::ALL
-        .into_iter()
-        .find(|known| known.word() == word)
-        .ok_or_else(|| {
-            let words = Requirement::ALL.map(Requirement::word);
-            let mean = suggestion(word, words)
-                .map(|hint| format!(" ({hint})"))
-                .unwrap_or_default();
-            format!(
-                "must be one of {}, not {}{mean}",
-                words.join(", "),
-                values::shown(word)
-            )
-        })
+    Requirement::ALL.into_iter().find(|known| known.word() == word).ok_or_else(|| {
+        let words = Requirement::ALL.map(Requirement::word);
+        let mean = suggestion(word, words).map(|hint| format!(" ({hint})")).unwrap_or_default();
+        format!("must be one of {}, not {}{mean}", words.join(", "), values::shown(word))
+    })
 }

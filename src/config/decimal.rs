@@ -48,12 +48,7 @@ impl Decimal {
         if digits.is_empty() {
             exponent = 0;
         }
-        Ok(Self {
-            text: text.to_owned(),
-            negative,
-            digits,
-            exponent,
-        })
+        Ok(Self { text: text.to_owned(), negative, digits, exponent })
     }
 
     /// Below zero?
@@ -81,11 +76,7 @@ impl Decimal {
             return Some(0);
         }
         let zeros = u32::try_from(self.exponent + 6).ok()?;
-        let magnitude = self
-            .digits
-            .parse::<i64>()
-            .ok()?
-            .checked_mul(10_i64.checked_pow(zeros)?)?;
+        let magnitude = self.digits.parse::<i64>().ok()?.checked_mul(10_i64.checked_pow(zeros)?)?;
         Some(if self.negative { -magnitude } else { magnitude })
     }
 }
@@ -116,13 +107,8 @@ pub struct Money {
 impl Money {
     /// The amount, if a decimal is one; the error says what it must be.
     pub fn from_decimal(decimal: &Decimal) -> Result<Self, &'static str> {
-        let micros = decimal
-            .micros()
-            .ok_or("must be an amount with at most 6 decimal places")?;
-        Ok(Self {
-            text: decimal.to_string(),
-            micros,
-        })
+        let micros = decimal.micros().ok_or("must be an amount with at most 6 decimal places")?;
+        Ok(Self { text: decimal.to_string(), micros })
     }
 }
 

@@ -11,9 +11,7 @@ pub struct Environment {
 }
 
 pub(super) fn read(mut section: Section<'_, '_>) -> Environment {
-    let read = Environment {
-        tools: section.list("tools", values::tool).unwrap_or_default(),
-    };
+    let read = Environment { tools: section.list("tools", values::tool).unwrap_or_default() };
     section.finish();
     read
 }

@@ -16,10 +16,7 @@ pub struct Evidence {
 
 impl Default for Evidence {
     fn default() -> Self {
-        Self {
-            max: 10 << 20,
-            hard_max: LARGEST,
-        }
+        Self { max: 10 << 20, hard_max: LARGEST }
     }
 }
 
@@ -27,15 +24,9 @@ pub(super) fn read(mut section: Section<'_, '_>) -> Evidence {
     let default = Evidence::default();
     let max = section.size("max");
     let hard_max = section.size("hard-max").unwrap_or(default.hard_max);
-    let read = Evidence {
-        max: max.unwrap_or(default.max.min(hard_max)),
-        hard_max,
-    };
+    let read = Evidence { max: max.unwrap_or(default.max.min(hard_max)), hard_max };
     if hard_max > LARGEST {
-        section.problem(
-            "hard-max",
-            "\"hard-max\" in [evidence] must not be more than 50MiB",
-        );
+        section.problem("hard-max", "\"hard-max\" in [evidence] must not be more than 50MiB");
     }
     if read.max > hard_max {
         section.problem("max", "\"max\" in [evidence] must not be more than \"hard-max\"");

@@ -46,10 +46,7 @@ const KINDS: [(&str, GateKind); 7] = [
 impl GateKind {
     /// The word in the file.
     pub fn word(self) -> &'static str {
-        KINDS
-            .iter()
-            .find(|(_, kind)| *kind == self)
-            .map_or("command", |(word, _)| word)
+        KINDS.iter().find(|(_, kind)| *kind == self).map_or("command", |(word, _)| word)
     }
 
     const fn compares(self) -> bool {
@@ -101,11 +98,8 @@ pub enum Policy {
     Bitwise,
 }
 
-const POLICIES: [(&str, Policy); 3] = [
-    ("allclose", Policy::Allclose),
-    ("baseline", Policy::Baseline),
-    ("bitwise", Policy::Bitwise),
-];
+const POLICIES: [(&str, Policy); 3] =
+    [("allclose", Policy::Allclose), ("baseline", Policy::Baseline), ("bitwise", Policy::Bitwise)];
 
 /// How often a gate of kind `repeat` runs when it does not say.
 pub const DEFAULT_REPEAT: u32 = 5;
@@ -156,21 +150,14 @@ pub struct Gate {
 impl Gate {
     /// Is it due for a change of these paths?
     pub fn is_due<'a>(&self, mut changed: impl Iterator<Item = &'a str>) -> bool {
-        let globs: Vec<glob::Glob> = self
-            .paths
-            .iter()
-            .filter_map(|pattern| glob::Glob::new(pattern).ok())
-            .collect();
+        let globs: Vec<glob::Glob> =
+            self.paths.iter().filter_map(|pattern| glob::Glob::new(pattern).ok()).collect();
         self.paths.is_empty() || changed.any(|path| globs.iter().any(|glob| glob.matches(path)))
     }
 
     /// How often it runs.
     pub fn repetitions(&self) -> u32 {
-        self.repeat.unwrap_or(if self.kind == GateKind::Repeat {
-            DEFAULT_REPEAT
-        } else {
-            1
-        })
+        self.repeat.unwrap_or(if self.kind == GateKind::Repeat { DEFAULT_REPEAT } else { 1 })
     }
 
     /// The commands it can make us run, in the order they run.
@@ -179,10 +166,7 @@ impl Gate {
             Device::Custom(probe) => Some(probe.as_str()),
             _ => None,
         };
-        probe
-            .into_iter()
-            .chain(self.prepare.as_deref())
-            .chain(self.run.as_deref())
+        probe.into_iter().chain(self.prepare.as_deref()).chain(self.run.as_deref())
     }
 
     /// What [`Gate::digest`] is taken over: one line of JSON with sorted keys and no spaces.
@@ -213,9 +197,7 @@ impl Gate {
             |duration: &Option<Duration>| duration.map(|duration| json!(duration.as_millis() as u64));
         let decimal = |decimal: &Option<Decimal>| decimal.as_ref().map(|decimal| json!(decimal.canonical()));
         let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
-        let policy = self
-            .policy
-            .and_then(|set| POLICIES.iter().find(|(_, policy)| *policy == set));
+        let policy = self.policy.and_then(|set| POLICIES.iter().find(|(_, policy)| *policy == set));
         let single = [
             ("prepare", text(&self.prepare)),
             ("run", text(&self.run)),
@@ -236,10 +218,8 @@ impl Gate {
         // Sorted here, whatever order the map keeps: a feature of a dependency must not move digests.
         let mut entries: Vec<(String, Value)> = map.into_iter().collect();
         entries.sort_by(|a, b| a.0.cmp(&b.0));
-        let members: Vec<String> = entries
-            .iter()
-            .map(|(key, value)| format!("{}:{value}", json!(key)))
-            .collect();
+        let members: Vec<String> =
+            entries.iter().map(|(key, value)| format!("{}:{value}", json!(key))).collect();
         format!("{{{}}}", members.join(","))
     }
 
@@ -249,11 +229,7 @@ impl Gate {
         let mut hash = Sha256::new();
         hash.update(b"git-incident gate v1\n");
         hash.update(self.canonical().as_bytes());
-        hash.finalize()
-            .iter()
-            .fold(String::with_capacity(64), |hex, byte| {
-                hex + &format!("{byte:02x}")
-            })
+        hash.finalize().iter().fold(String::with_capacity(64), |hex, byte| hex + &format!("{byte:02x}"))
     }
 }
 
@@ -299,10 +275,7 @@ fn read_id(section: &mut Section<'_, '_>) -> Option<String> {
         section.hint("give it a short name of a-z, 0-9, dot, underscore and dash");
     }
     let id = section.string("id")?;
-    let starts = id
-        .bytes()
-        .next()
-        .is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let starts = id.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte);
     if starts && id.len() <= 64 && id.bytes().all(fits) {
         return Some(id);
@@ -317,23 +290,14 @@ fn read_id(section: &mut Section<'_, '_>) -> Option<String> {
 }
 
 fn read_device(section: &mut Section<'_, '_>) -> Device {
-    let words = [
-        ("any", Device::Any),
-        ("cpu", Device::Cpu),
-        ("cuda", Device::Cuda),
-        ("hip", Device::Hip),
-    ];
+    let words = [("any", Device::Any), ("cpu", Device::Cpu), ("cuda", Device::Cuda), ("hip", Device::Hip)];
     let Some(word) = section.string("device") else {
         return Device::Any;
     };
     if let Some((_, device)) = words.iter().find(|(known, _)| *known == word) {
         return device.clone();
     }
-    match word
-        .strip_prefix("custom:")
-        .map(str::trim)
-        .filter(|probe| !probe.is_empty())
-    {
+    match word.strip_prefix("custom:").map(str::trim).filter(|probe| !probe.is_empty()) {
         Some(probe) => return Device::Custom(probe.to_owned()),
         None => section.problem(
             "device",
@@ -367,17 +331,11 @@ fn check_kind(gate: &Gate, section: &mut Section<'_, '_>) {
         }
     }
     let useless = |keys: &[&'static str], used: bool| if used { Vec::new() } else { keys.to_vec() };
-    let mut keys = useless(
-        &["policy", "reference", "candidate", "atol", "rtol"],
-        kind.compares(),
-    );
+    let mut keys = useless(&["policy", "reference", "candidate", "atol", "rtol"], kind.compares());
     keys.extend(useless(&["repeat"], kind.repeats()));
     for key in keys {
         if section.has(key) {
-            section.problem_at_key(
-                key,
-                format!("\"{key}\" has no meaning for a gate of kind \"{word}\""),
-            );
+            section.problem_at_key(key, format!("\"{key}\" has no meaning for a gate of kind \"{word}\""));
         }
     }
     for key in ["atol", "rtol"] {

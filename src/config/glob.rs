@@ -24,10 +24,7 @@ enum Token {
     Star,
     Any,
     Exactly(char),
-    Class {
-        negated: bool,
-        ranges: Vec<(char, char)>,
-    },
+    Class { negated: bool, ranges: Vec<(char, char)> },
 }
 
 /// Does the pattern match the path? A pattern that is no glob matches nothing.
@@ -58,10 +55,7 @@ impl Glob {
                 name => components.push(Component::Name(tokens(name)?)),
             }
         }
-        Ok(Self {
-            components,
-            inside_only,
-        })
+        Ok(Self { components, inside_only })
     }
 
     /// Does it match this path, or a directory that the path lies in?
@@ -132,11 +126,7 @@ fn class(rest: &mut std::str::Chars<'_>) -> Result<Token, &'static str> {
     let mut first = true;
     while first || next != ']' {
         first = false;
-        let low = if next == '\\' {
-            rest.next().ok_or(OPEN)?
-        } else {
-            next
-        };
+        let low = if next == '\\' { rest.next().ok_or(OPEN)? } else { next };
         next = rest.next().ok_or(OPEN)?;
         let mut ahead = rest.clone();
         if next == '-' && ahead.next().is_some_and(|c| c != ']') {
@@ -259,9 +249,7 @@ mod tests {
 
     #[test]
     fn says_what_is_wrong_with_a_pattern() {
-        for wrong in [
-            "[a", "a//b", "", "/", "!a", "a\\", "[z-a]", "[", "[!", "[a/b]", "[a-\\",
-        ] {
+        for wrong in ["[a", "a//b", "", "/", "!a", "a\\", "[z-a]", "[", "[!", "[a/b]", "[a-\\"] {
             assert!(Glob::new(wrong).is_err(), "{wrong}");
         }
     }

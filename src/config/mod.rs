@@ -86,9 +86,7 @@ impl Config {
     /// Every command that this file can make us run, in the order of the file: what `trust` shows.
     pub fn commands(&self) -> Vec<&str> {
         let of_gates = self.gates.iter().flat_map(Gate::commands);
-        of_gates
-            .chain(self.on_hang.capture.iter().map(String::as_str))
-            .collect()
+        of_gates.chain(self.on_hang.capture.iter().map(String::as_str)).collect()
     }
 }
 
@@ -101,10 +99,7 @@ pub fn parse(bytes: &[u8], path_shown: &str) -> Result<Config> {
     let mut problems = Problems::default();
     let (document, mistakes) = DeTable::parse_recoverable(text);
     for mistake in &mistakes {
-        problems.add(
-            mistake.span().map_or(text.len(), |span| span.start),
-            mistake.message().to_owned(),
-        );
+        problems.add(mistake.span().map_or(text.len(), |span| span.start), mistake.message().to_owned());
     }
     // The tables of a file that is not TOML are guesses; what they hold is not worth a complaint.
     if problems.is_empty() {
@@ -128,10 +123,8 @@ fn readable<'a>(bytes: &'a [u8], path_shown: &str) -> Result<&'a str> {
     }
     std::str::from_utf8(bytes).map_err(|error| {
         let (line, column) = problem::line_and_column(bytes, error.valid_up_to());
-        Error::usage(format!(
-            "{path_shown}:{line}:{column}: the file is not valid UTF-8"
-        ))
-        .hint("save the file as UTF-8")
+        Error::usage(format!("{path_shown}:{line}:{column}: the file is not valid UTF-8"))
+            .hint("save the file as UTF-8")
     })
 }
 
@@ -176,18 +169,12 @@ fn read_document(document: &DeTable<'_>, problems: &mut Problems) -> Config {
 fn read_gates(value: &Spanned<DeValue<'_>>, problems: &mut Problems) -> Vec<Gate> {
     let Some(array) = value.get_ref().as_array() else {
         let found = values::described(value.get_ref());
-        problems.add(
-            value.span().start,
-            format!("\"gate\" must be an array of tables, not {found}"),
-        );
+        problems.add(value.span().start, format!("\"gate\" must be an array of tables, not {found}"));
         problems.hint_last("write [[gate]] with two brackets");
         return Vec::new();
     };
     if array.len() > MAX_GATES {
-        problems.add(
-            value.span().start,
-            format!("{} gates; at most {MAX_GATES} are read", array.len()),
-        );
+        problems.add(value.span().start, format!("{} gates; at most {MAX_GATES} are read", array.len()));
     }
     let mut seen = BTreeSet::new();
     let mut gates = Vec::new();

@@ -11,9 +11,7 @@ pub struct OnHang {
 }
 
 pub(super) fn read(mut section: Section<'_, '_>) -> OnHang {
-    let read = OnHang {
-        capture: section.list("capture", values::text).unwrap_or_default(),
-    };
+    let read = OnHang { capture: section.list("capture", values::text).unwrap_or_default() };
     section.finish();
     read
 }

@@ -23,10 +23,7 @@ pub struct Postmortem {
 
 impl Default for Postmortem {
     fn default() -> Self {
-        Self {
-            directory: "docs/postmortems".into(),
-            profile: Profile::default(),
-        }
+        Self { directory: "docs/postmortems".into(), profile: Profile::default() }
     }
 }
 

@@ -55,28 +55,18 @@ impl Default for PrePush {
 impl PrePush {
     /// Is this full ref name protected?
     pub fn protects(&self, refname: &str) -> bool {
-        self.protected
-            .iter()
-            .any(|pattern| super::glob::matches(pattern, refname))
+        self.protected.iter().any(|pattern| super::glob::matches(pattern, refname))
     }
 }
 
 pub(super) fn read(mut section: Section<'_, '_>) -> PrePush {
     let default = PrePush::default();
-    let modes = [
-        ("enforce", PushMode::Enforce),
-        ("warn", PushMode::Warn),
-        ("off", PushMode::Off),
-    ];
+    let modes = [("enforce", PushMode::Enforce), ("warn", PushMode::Warn), ("off", PushMode::Off)];
     let unavailable = [("defer", Unavailable::Defer), ("block", Unavailable::Block)];
     let read = PrePush {
         mode: section.choice("mode", &modes).unwrap_or(default.mode),
-        protected: section
-            .list("protected", ref_pattern)
-            .unwrap_or(default.protected),
-        unavailable: section
-            .choice("unavailable", &unavailable)
-            .unwrap_or(default.unavailable),
+        protected: section.list("protected", ref_pattern).unwrap_or(default.protected),
+        unavailable: section.choice("unavailable", &unavailable).unwrap_or(default.unavailable),
         inline: section.duration("inline").unwrap_or(default.inline),
     };
     section.finish();

@@ -18,11 +18,7 @@ struct Problem {
 
 impl Problems {
     pub(super) fn add(&mut self, offset: usize, what: String) {
-        self.0.push(Problem {
-            offset,
-            what,
-            hint: None,
-        });
+        self.0.push(Problem { offset, what, hint: None });
     }
 
     /// Gives the problem that was added last its hint.
@@ -70,20 +66,13 @@ struct Places<'a> {
 
 impl<'a> Places<'a> {
     fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            line: 1,
-            line_start: 0,
-        }
+        Self { text, line: 1, line_start: 0 }
     }
 
     fn of(&mut self, offset: usize) -> (usize, usize) {
         let offset = offset.min(self.text.len());
         let bytes = self.text.as_bytes();
-        while let Some(length) = bytes[self.line_start..offset]
-            .iter()
-            .position(|&byte| byte == b'\n')
-        {
+        while let Some(length) = bytes[self.line_start..offset].iter().position(|&byte| byte == b'\n') {
             self.line += 1;
             self.line_start += length + 1;
         }
@@ -94,10 +83,7 @@ impl<'a> Places<'a> {
 /// Line and column (both from 1) of a byte offset; columns count characters.
 pub(super) fn line_and_column(bytes: &[u8], offset: usize) -> (usize, usize) {
     let before = &bytes[..offset.min(bytes.len())];
-    let line_start = before
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(0, |at| at + 1);
+    let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     let line = before.split(|&byte| byte == b'\n').count();
     (line, column_of(&before[line_start..]))
 }

@@ -11,9 +11,7 @@ pub struct Records {
 }
 
 pub(super) fn read(mut section: Section<'_, '_>) -> Records {
-    let read = Records {
-        signers: section.path("signers"),
-    };
+    let read = Records { signers: section.path("signers") };
     section.finish();
     read
 }

@@ -25,13 +25,7 @@ impl<'a, 'i> Section<'a, 'i> {
         name: &'static str,
         problems: &'a mut Problems,
     ) -> Self {
-        Self {
-            table,
-            offset,
-            name,
-            asked: Vec::new(),
-            problems,
-        }
+        Self { table, offset, name, asked: Vec::new(), problems }
     }
 
     /// The raw value of a key, which counts as known from now on.
@@ -57,19 +51,13 @@ impl<'a, 'i> Section<'a, 'i> {
 
     /// Reports a problem at a key's value, or at the table when the key is missing.
     pub(super) fn problem(&mut self, key: &str, what: impl Into<String>) {
-        let offset = self
-            .table
-            .get(key)
-            .map_or(self.offset, |value| value.span().start);
+        let offset = self.table.get(key).map_or(self.offset, |value| value.span().start);
         self.problems.add(offset, what.into());
     }
 
     /// Reports a problem at a key itself.
     pub(super) fn problem_at_key(&mut self, key: &str, what: impl Into<String>) {
-        let offset = self
-            .table
-            .get_key_value(key)
-            .map_or(self.offset, |(key, _)| key.span().start);
+        let offset = self.table.get_key_value(key).map_or(self.offset, |(key, _)| key.span().start);
         self.problems.add(offset, what.into());
     }
 
@@ -80,15 +68,12 @@ impl<'a, 'i> Section<'a, 'i> {
 
     fn wrong_type(&mut self, key: &str, value: &Spanned<DeValue<'_>>, expected: &str) {
         let found = described(value.get_ref());
-        self.problems.add(
-            value.span().start,
-            format!("\"{key}\" in {} must be {expected}, not {found}", self.name),
-        );
+        self.problems
+            .add(value.span().start, format!("\"{key}\" in {} must be {expected}, not {found}", self.name));
     }
 
     fn invalid(&mut self, key: &str, value: &Spanned<DeValue<'_>>, why: &str) {
-        self.problems
-            .add(value.span().start, format!("\"{key}\" in {} {why}", self.name));
+        self.problems.add(value.span().start, format!("\"{key}\" in {} {why}", self.name));
     }
 
     /// A string that is not empty and holds no NUL.
@@ -126,20 +111,13 @@ impl<'a, 'i> Section<'a, 'i> {
     /// One word of a closed list.
     pub(super) fn choice<T: Copy>(&mut self, key: &'static str, choices: &[(&'static str, T)]) -> Option<T> {
         let text = self.string(key)?;
-        let found = choices
-            .iter()
-            .find(|(word, _)| *word == text)
-            .map(|(_, choice)| *choice);
+        let found = choices.iter().find(|(word, _)| *word == text).map(|(_, choice)| *choice);
         if found.is_none() {
             let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
             let shown = values::shown(&text);
             self.problem(
                 key,
-                format!(
-                    "\"{key}\" in {} must be one of {}, not {shown}",
-                    self.name,
-                    words.join(", ")
-                ),
+                format!("\"{key}\" in {} must be one of {}, not {shown}", self.name, words.join(", ")),
             );
             if let Some(hint) = suggestion(&text, words) {
                 self.hint(hint);
@@ -171,15 +149,10 @@ impl<'a, 'i> Section<'a, 'i> {
             return None;
         };
         let number = i64::from_str_radix(integer.as_str(), integer.radix()).ok();
-        let number = number
-            .and_then(|number| u32::try_from(number).ok())
-            .filter(|n| (low..=high).contains(n));
+        let number =
+            number.and_then(|number| u32::try_from(number).ok()).filter(|n| (low..=high).contains(n));
         if number.is_none() {
-            self.invalid(
-                key,
-                value,
-                &format!("must be between {low} and {high}, not {integer}"),
-            );
+            self.invalid(key, value, &format!("must be between {low} and {high}, not {integer}"));
         }
         number
     }
@@ -221,11 +194,7 @@ impl<'a, 'i> Section<'a, 'i> {
             return None;
         };
         if array.len() > MOST {
-            self.invalid(
-                key,
-                value,
-                &format!("has {} entries; at most {MOST} are read", array.len()),
-            );
+            self.invalid(key, value, &format!("has {} entries; at most {MOST} are read", array.len()));
             return None;
         }
         let mut list = Vec::with_capacity(array.len());
@@ -253,8 +222,7 @@ impl<'a, 'i> Section<'a, 'i> {
                 continue;
             }
             let shown = values::shown(key.get_ref());
-            self.problems
-                .add(key.span().start, format!("unknown key {shown} in {}", self.name));
+            self.problems.add(key.span().start, format!("unknown key {shown} in {}", self.name));
             if let Some(hint) = suggestion(key.get_ref(), self.asked.iter().copied()) {
                 self.problems.hint_last(hint);
             }

@@ -103,28 +103,16 @@ fn every_key_arrives() {
     assert_eq!(config.records.signers.as_deref(), Some(".allowed_signers"));
     assert_eq!(config.budget.attempts, Some(2));
     assert_eq!(config.budget.minutes, Some(150));
-    assert_eq!(
-        config.budget.money,
-        Some(Money {
-            text: "1.00".into(),
-            micros: 1_000_000
-        })
-    );
+    assert_eq!(config.budget.money, Some(Money { text: "1.00".into(), micros: 1_000_000 }));
     assert_eq!(config.budget.gpu_hour.as_ref().unwrap().micros, 680_000);
     assert_eq!(config.on_hang.capture, ["py-spy dump --pid {pid}"]);
     assert_eq!(config.environment.tools, ["nvcc", "python3"]);
-    assert_eq!(
-        config.blocked.require,
-        [Requirement::Profile, Requirement::Minutes]
-    );
+    assert_eq!(config.blocked.require, [Requirement::Profile, Requirement::Minutes]);
     assert_eq!((config.blocked.approaches, config.blocked.minutes), (3, 45));
     assert_eq!(config.pr.base.as_deref(), Some("main"));
     assert_eq!(config.pr.labels, ["bug"]);
     assert_eq!(config.pr.reviewers, ["someone", "org/team"]);
-    assert_eq!(
-        (config.evidence.max, config.evidence.hard_max),
-        (5 << 20, 20 << 20)
-    );
+    assert_eq!((config.evidence.max, config.evidence.hard_max), (5 << 20, 20 << 20));
     assert_eq!(config.postmortem.directory, "docs/pm");
     assert_eq!(config.postmortem.profile, Profile::Incident);
     let compare = config.gate("v3-correctness").unwrap();
@@ -134,10 +122,7 @@ fn every_key_arrives() {
     assert_eq!(compare.rtol.as_ref().unwrap().canonical(), "5e-2");
     assert!(compare.is_due(["README.md", "deep/er/x.cu"].into_iter()));
     assert!(!compare.is_due(["README.md"].into_iter()));
-    assert!(
-        config.gate("unit").unwrap().is_due(["README.md"].into_iter()),
-        "no paths: always"
-    );
+    assert!(config.gate("unit").unwrap().is_due(["README.md"].into_iter()), "no paths: always");
     assert_eq!(config.gate("flaky").unwrap().repetitions(), 5);
     assert_eq!(config.gate("unit").unwrap().repetitions(), 1);
     assert_eq!(
@@ -165,38 +150,23 @@ fn an_empty_file_is_the_default() {
 #[test]
 fn unknown_keys_are_located_with_a_suggestion() {
     let (all, hints) = refused("[pre-push]\nmode = \"warn\"\nprotcted = []\n");
-    assert_eq!(
-        all,
-        [".git-incident.toml:3:1: unknown key \"protcted\" in [pre-push]"]
-    );
+    assert_eq!(all, [".git-incident.toml:3:1: unknown key \"protcted\" in [pre-push]"]);
     assert_eq!(hints, ["did you mean \"protected\"?"]);
     let (all, hints) = refused("[pre_push]\n");
-    assert_eq!(
-        all,
-        [".git-incident.toml:1:2: unknown key \"pre_push\" in the file"]
-    );
+    assert_eq!(all, [".git-incident.toml:1:2: unknown key \"pre_push\" in the file"]);
     assert_eq!(hints, ["did you mean \"pre-push\"?"]);
     for kind in KINDS_IN_TESTS {
         let (all, _) = refused(&format!(
             "[[gate]]\nid = \"a\"\nkind = \"{kind}\"\nrun = \"x\"\nreference = \"r\"\ncandidate = \"c\"\nbogus = 1\n"
         ));
         assert!(
-            all.iter()
-                .any(|line| line.contains(":7:1: unknown key \"bogus\" in [[gate]]")),
+            all.iter().any(|line| line.contains(":7:1: unknown key \"bogus\" in [[gate]]")),
             "{kind}: {all:?}"
         );
     }
 }
 
-const KINDS_IN_TESTS: [&str; 7] = [
-    "command",
-    "repeat",
-    "compare",
-    "kernel",
-    "sanitizer",
-    "build",
-    "perf",
-];
+const KINDS_IN_TESTS: [&str; 7] = ["command", "repeat", "compare", "kernel", "sanitizer", "build", "perf"];
 
 #[test]
 fn all_problems_are_listed_in_the_order_of_the_file() {
@@ -223,105 +193,51 @@ fn each_mistake_is_named() {
             "[pre-push]\nmode = \"enforced\"".to_owned(),
             ":2:8: \"mode\" in [pre-push] must be one of enforce, warn, off",
         ),
-        (
-            "[pre-push]\nprotected = [\"main\"]".into(),
-            "must be a full ref name",
-        ),
+        ("[pre-push]\nprotected = [\"main\"]".into(), "must be a full ref name"),
         (
             "[pre-push]\nprotected = [1]".into(),
             ":2:14: \"protected\" in [pre-push] must be an array of strings",
         ),
-        (
-            "[pre-push]\ninline = 60".into(),
-            "must be a string, not an integer",
-        ),
+        ("[pre-push]\ninline = 60".into(), "must be a string, not an integer"),
         ("[pre-push]\ninline = \"60\"".into(), "must be a duration"),
         ("pre-push = 1".into(), "must be a table, not an integer"),
-        (
-            "[budget]\nmoney = \"1\"".into(),
-            "must be a decimal number, not a string",
-        ),
+        ("[budget]\nmoney = \"1\"".into(), "must be a decimal number, not a string"),
         ("[budget]\nmoney = -1.0".into(), "must not be negative"),
         ("[budget]\nmoney = inf".into(), "must be a finite decimal number"),
         ("[budget]\nmoney = 0.0000001".into(), "at most 6 decimal places"),
-        (
-            "[budget]\nattempts = 1.5".into(),
-            "must be an integer, not a decimal number",
-        ),
-        (
-            "[budget]\nattempts = 99999999999999999999".into(),
-            "must be between",
-        ),
-        (
-            "[records]\nsigners = \"../x\"".into(),
-            "must stay inside the repository",
-        ),
-        (
-            "[postmortem]\ndirectory = \"/tmp\"".into(),
-            "must be relative to the root",
-        ),
-        (
-            "[evidence]\nhard-max = \"51MiB\"".into(),
-            "must not be more than 50MiB",
-        ),
-        (
-            "[evidence]\nmax = \"2MiB\"\nhard-max = \"1MiB\"".into(),
-            ":2:7: \"max\"",
-        ),
-        (
-            "[environment]\ntools = [\"/bin/sh\"]".into(),
-            "must be the name of a program",
-        ),
-        (
-            "[blocked]\nrequire = [\"profiles\"]".into(),
-            "(did you mean \"profile\"?)",
-        ),
-        (
-            "[pr]\nbase = \"--upload-pack=x\"".into(),
-            "must be the name of a branch",
-        ),
+        ("[budget]\nattempts = 1.5".into(), "must be an integer, not a decimal number"),
+        ("[budget]\nattempts = 99999999999999999999".into(), "must be between"),
+        ("[records]\nsigners = \"../x\"".into(), "must stay inside the repository"),
+        ("[postmortem]\ndirectory = \"/tmp\"".into(), "must be relative to the root"),
+        ("[evidence]\nhard-max = \"51MiB\"".into(), "must not be more than 50MiB"),
+        ("[evidence]\nmax = \"2MiB\"\nhard-max = \"1MiB\"".into(), ":2:7: \"max\""),
+        ("[environment]\ntools = [\"/bin/sh\"]".into(), "must be the name of a program"),
+        ("[blocked]\nrequire = [\"profiles\"]".into(), "(did you mean \"profile\"?)"),
+        ("[pr]\nbase = \"--upload-pack=x\"".into(), "must be the name of a branch"),
         ("[gate]\nid = \"a\"".into(), "must be an array of tables"),
         ("gate = [1]".into(), "a gate must be a table"),
         (gate("paths = [\"[a\"]"), "has an unclosed ["),
         (gate("paths = [\"../**\"]"), "must stay inside"),
         (gate("oracle = [\"/etc/passwd\"]"), "must be relative"),
         (gate("timeout = \"0s\""), "must be longer than nothing"),
-        (
-            gate("atol = 1e-2"),
-            ":5:1: \"atol\" has no meaning for a gate of kind \"command\"",
-        ),
+        (gate("atol = 1e-2"), ":5:1: \"atol\" has no meaning for a gate of kind \"command\""),
         (gate("repeat = 3"), "has no meaning"),
         (gate("gpus = 1"), "needs a device that is a GPU"),
         (gate("device = \"tpu\""), "must be any, cpu, cuda, hip or custom:"),
-        (
-            gate("device = \"custom: \""),
-            "must be any, cpu, cuda, hip or custom:",
-        ),
+        (gate("device = \"custom: \""), "must be any, cpu, cuda, hip or custom:"),
         (gate("run = \"y\""), "duplicate key"),
-        (
-            "[[gate]]\nid = \"a\"\nkind = \"command\"".into(),
-            ":1:1: a gate of kind \"command\" needs \"run\"",
-        ),
+        ("[[gate]]\nid = \"a\"\nkind = \"command\"".into(), ":1:1: a gate of kind \"command\" needs \"run\""),
         (
             "[[gate]]\nid = \"a\"\nkind = \"compare\"\nrun = \"x\"\nreference = \"r\"".into(),
             "needs \"candidate\"",
         ),
-        (
-            "[[gate]]\nkind = \"command\"\nrun = \"x\"".into(),
-            "a gate without \"id\"",
-        ),
-        (
-            format!("{}{}", gate(""), gate("")),
-            ":7:6: a gate with id \"a\" is there already",
-        ),
+        ("[[gate]]\nkind = \"command\"\nrun = \"x\"".into(), "a gate without \"id\""),
+        (format!("{}{}", gate(""), gate("")), ":7:6: a gate with id \"a\" is there already"),
         ("x = ".into(), ".git-incident.toml:1:"),
     ];
     for (text, expected) in cases {
         let (all, _) = refused(&text);
-        assert!(
-            all.iter().any(|line| line.contains(expected)),
-            "{text}\n{all:?} lacks {expected}"
-        );
+        assert!(all.iter().any(|line| line.contains(expected)), "{text}\n{all:?} lacks {expected}");
     }
 }
 
@@ -331,13 +247,7 @@ fn what_is_no_text_is_located() {
     assert_eq!(error.what(), "conf:2:9: the file is not valid UTF-8");
     let large = "# comment\n".repeat(MAX_BYTES / 10 + 1);
     let error = parse(large.as_bytes(), "conf").unwrap_err();
-    assert!(
-        error
-            .what()
-            .starts_with("conf:104858:7: the file is larger than 1 MiB"),
-        "{}",
-        error.what()
-    );
+    assert!(error.what().starts_with("conf:104858:7: the file is larger than 1 MiB"), "{}", error.what());
     let nested = format!("a = {}", "[".repeat(100_000));
     assert!(read(&nested).is_err());
     let junk = "=\n".repeat(10_000);
@@ -368,9 +278,7 @@ fn a_digest_follows_values_not_spelling() {
     ] {
         assert_ne!(digest(one), digest(&one.replace(from, to)), "{from} {to}");
     }
-    let gate = &read("[[gate]]\nid='u'\nkind='command'\nrun='make \"t\"'\n")
-        .unwrap()
-        .gates[0];
+    let gate = &read("[[gate]]\nid='u'\nkind='command'\nrun='make \"t\"'\n").unwrap().gates[0];
     assert_eq!(
         gate.canonical(),
         r#"{"device":"any","id":"u","kind":"command","repeat":1,"run":"make \"t\""}"#

@@ -52,18 +52,12 @@ pub(super) fn path(path: &str) -> Result<String, String> {
     let bytes = path.as_bytes();
     let has_drive = bytes.len() > 1 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':';
     if path.starts_with(['/', '\\', '~']) || has_drive {
-        return Err(format!(
-            "must be relative to the root of the repository, not {}",
-            shown(&path)
-        ));
+        return Err(format!("must be relative to the root of the repository, not {}", shown(&path)));
     }
     if path.split(['/', '\\']).any(|part| part == "..") {
         return Err(format!("must stay inside the repository, not {}", shown(&path)));
     }
-    if path
-        .split(['/', '\\'])
-        .any(|part| part.eq_ignore_ascii_case(".git"))
-    {
+    if path.split(['/', '\\']).any(|part| part.eq_ignore_ascii_case(".git")) {
         return Err(format!("must not lead into .git, not {}", shown(&path)));
     }
     Ok(path)
@@ -73,10 +67,7 @@ pub(super) fn path(path: &str) -> Result<String, String> {
 pub(super) fn glob(pattern: &str) -> Result<String, String> {
     let pattern = text(pattern)?;
     if pattern.split('/').any(|part| part == "..") {
-        return Err(format!(
-            "must stay inside the repository, not {}",
-            shown(&pattern)
-        ));
+        return Err(format!("must stay inside the repository, not {}", shown(&pattern)));
     }
     match Glob::new(&pattern) {
         Ok(_) => Ok(pattern),
@@ -95,40 +86,23 @@ pub(super) fn tool(name: &str) -> Result<String, String> {
 
 /// `"90s"`, `"5m"`, `"1h30m"`, `"500ms"`: units from large to small, each at most once.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    const UNITS: [(&str, u64); 5] = [
-        ("d", 86_400_000),
-        ("h", 3_600_000),
-        ("m", 60_000),
-        ("s", 1000),
-        ("ms", 1),
-    ];
-    let wrong = || {
-        format!(
-            "must be a duration like \"90s\", \"5m\", \"1h30m\" or \"500ms\", not {}",
-            shown(text)
-        )
-    };
+    const UNITS: [(&str, u64); 5] =
+        [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
+    let wrong =
+        || format!("must be a duration like \"90s\", \"5m\", \"1h30m\" or \"500ms\", not {}", shown(text));
     let mut rest = text;
     let mut next_unit = 0;
     let mut total: u64 = 0;
     while !rest.is_empty() {
         let (number, after) = leading_number(rest).ok_or_else(wrong)?;
-        let word = after
-            .split(|c: char| c.is_ascii_digit())
-            .next()
-            .unwrap_or_default();
-        let unit = UNITS
-            .iter()
-            .position(|(name, _)| *name == word)
-            .ok_or_else(wrong)?;
+        let word = after.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
+        let unit = UNITS.iter().position(|(name, _)| *name == word).ok_or_else(wrong)?;
         if unit < next_unit {
             return Err(wrong());
         }
         next_unit = unit + 1;
-        total = number
-            .checked_mul(UNITS[unit].1)
-            .and_then(|part| total.checked_add(part))
-            .ok_or_else(wrong)?;
+        total =
+            number.checked_mul(UNITS[unit].1).and_then(|part| total.checked_add(part)).ok_or_else(wrong)?;
         rest = &after[word.len()..];
     }
     let duration = Duration::from_millis(total);
@@ -173,13 +147,9 @@ mod tests {
 
     #[test]
     fn durations_are_read_or_explained() {
-        for (text, millis) in [
-            ("60s", 60_000),
-            ("5m", 300_000),
-            ("1h30m", 5_400_000),
-            ("500ms", 500),
-            ("1d", 86_400_000),
-        ] {
+        for (text, millis) in
+            [("60s", 60_000), ("5m", 300_000), ("1h30m", 5_400_000), ("500ms", 500), ("1d", 86_400_000)]
+        {
             assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
         }
         for text in [

@@ -90,9 +90,7 @@ pub(super) fn ask(program: &Path, arguments: &[&str], limit: Duration) -> Option
         return None;
     };
     answer.truncate(LARGEST);
-    status
-        .success()
-        .then(|| String::from_utf8_lossy(&answer).into_owned())
+    status.success().then(|| String::from_utf8_lossy(&answer).into_owned())
 }
 
 #[cfg(test)]
@@ -134,15 +132,8 @@ mod tests {
 
     #[test]
     fn only_absolute_entries_of_the_path_count() {
-        assert_eq!(
-            find_in(std::ffi::OsStr::new(":.:bin:/bin"), "sh"),
-            Some(PathBuf::from("/bin/sh"))
-        );
+        assert_eq!(find_in(std::ffi::OsStr::new(":.:bin:/bin"), "sh"), Some(PathBuf::from("/bin/sh")));
         assert_eq!(find_in(std::ffi::OsStr::new(":.:bin"), "sh"), None);
-        assert_eq!(
-            find_in(std::ffi::OsStr::new("/"), "bin"),
-            None,
-            "a folder is no program"
-        );
+        assert_eq!(find_in(std::ffi::OsStr::new("/"), "bin"), None, "a folder is no program");
     }
 }

@@ -22,10 +22,7 @@ pub(super) fn probe() -> Vec<Gpu> {
         return Vec::new();
     }
     let mut gpus = nvidia(Path::new("/proc/driver/nvidia"));
-    gpus.extend(amd(
-        Path::new("/sys/class/kfd/kfd/topology/nodes"),
-        Path::new("/sys/module/amdgpu/version"),
-    ));
+    gpus.extend(amd(Path::new("/sys/class/kfd/kfd/topology/nodes"), Path::new("/sys/module/amdgpu/version")));
     gpus
 }
 
@@ -38,11 +35,7 @@ fn nvidia(driver: &Path) -> Vec<Gpu> {
     let question = ["--query-gpu=name,driver_version,uuid", "--format=csv,noheader"];
     let seen = on_path("nvidia-smi").and_then(|program| ask(&program, &question, LIMIT));
     let seen = seen.map(|answer| smi_list(&answer)).unwrap_or_default();
-    if seen.is_empty() {
-        nvidia_listing(driver, &module_version(&version))
-    } else {
-        seen
-    }
+    if seen.is_empty() { nvidia_listing(driver, &module_version(&version)) } else { seen }
 }
 
 /// The devices the kernel module lists, without asking any program.
@@ -61,10 +54,7 @@ fn amd(nodes: &Path, module_version: &Path) -> Vec<Gpu> {
     // The module has a version of its own only where it was installed apart from the kernel.
     let own = one_line(&read_start(module_version, 256));
     let driver = if own.is_empty() {
-        format!(
-            "in kernel {}",
-            one_line(&rustix::system::uname().release().to_string_lossy())
-        )
+        format!("in kernel {}", one_line(&rustix::system::uname().release().to_string_lossy()))
     } else {
         own
     };
@@ -84,11 +74,7 @@ fn folders(path: &Path) -> Vec<std::path::PathBuf> {
     };
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort_by_key(|path| {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         (name.parse::<u32>().unwrap_or(u32::MAX), name)
     });
     paths.truncate(MOST);
@@ -107,12 +93,7 @@ fn smi_list(answer: &str) -> Vec<Gpu> {
             // "[N/A]" and messages such as "No devices were found" are not devices.
             let uuid = Some(uuid).filter(|uuid| uuid.starts_with("GPU-") || uuid.starts_with("MIG-"));
             let dotted = driver.contains('.') && driver.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-            (dotted && !name.is_empty()).then(|| Gpu {
-                vendor: "nvidia".into(),
-                name,
-                driver,
-                uuid,
-            })
+            (dotted && !name.is_empty()).then(|| Gpu { vendor: "nvidia".into(), name, driver, uuid })
         })
         .take(MOST)
         .collect()
@@ -121,10 +102,7 @@ fn smi_list(answer: &str) -> Vec<Gpu> {
 /// The version in `/proc/driver/nvidia/version`: the first word made of digits and dots after the
 /// words `Kernel Module`.
 fn module_version(text: &str) -> String {
-    let line = text
-        .lines()
-        .find(|line| line.contains("Kernel Module"))
-        .unwrap_or_default();
+    let line = text.lines().find(|line| line.contains("Kernel Module")).unwrap_or_default();
     let after = line.split_once("Kernel Module").map_or("", |(_, after)| after);
     let word = after.split_whitespace().find(|word| {
         word.contains('.')
@@ -137,19 +115,12 @@ fn module_version(text: &str) -> String {
 /// One `/proc/driver/nvidia/gpus/*/information`.
 fn information(text: &str, driver: &str) -> Option<Gpu> {
     let value = |key: &str| {
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(':'))?;
+        let line = text.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(':'))?;
         Some(one_line(line)).filter(|value| !value.is_empty())
     };
     // The module prints question marks until the device was first used.
     let uuid = value("GPU UUID").filter(|uuid| !uuid.contains('?'));
-    Some(Gpu {
-        vendor: "nvidia".into(),
-        name: value("Model")?,
-        driver: driver.to_owned(),
-        uuid,
-    })
+    Some(Gpu { vendor: "nvidia".into(), name: value("Model")?, driver: driver.to_owned(), uuid })
 }
 
 /// One node of the compute driver's topology; `None` for processors, which are nodes too.
@@ -157,19 +128,13 @@ fn topology_node(properties: &str, name: &str, driver: &str) -> Option<Gpu> {
     let number = |key: &str| -> Option<u64> {
         properties.lines().find_map(|line| {
             let (found, value) = line.split_once(' ')?;
-            if found == key {
-                value.trim().parse().ok()
-            } else {
-                None
-            }
+            if found == key { value.trim().parse().ok() } else { None }
         })
     };
     if number("simd_count")? == 0 || number("vendor_id")? != AMD {
         return None;
     }
-    let target = number("gfx_target_version")
-        .filter(|version| *version > 0)
-        .map(gfx_name);
+    let target = number("gfx_target_version").filter(|version| *version > 0).map(gfx_name);
     let name = one_line(name);
     let name = match (name.is_empty(), target) {
         (false, Some(target)) => format!("{name} ({target})"),
@@ -177,26 +142,14 @@ fn topology_node(properties: &str, name: &str, driver: &str) -> Option<Gpu> {
         (true, Some(target)) => target,
         (true, None) => format!("device {:#06x}", number("device_id").unwrap_or(0)),
     };
-    let uuid = number("unique_id")
-        .filter(|id| *id != 0)
-        .map(|id| format!("GPU-{id:016x}"));
-    Some(Gpu {
-        vendor: "amd".into(),
-        name,
-        driver: driver.to_owned(),
-        uuid,
-    })
+    let uuid = number("unique_id").filter(|id| *id != 0).map(|id| format!("GPU-{id:016x}"));
+    Some(Gpu { vendor: "amd".into(), name, driver: driver.to_owned(), uuid })
 }
 
 /// The compiler's name of an architecture: major in decimal, minor and stepping one hexadecimal
 /// digit each (90402 is `gfx942`, 90010 is `gfx90a`).
 fn gfx_name(version: u64) -> String {
-    format!(
-        "gfx{}{:x}{:x}",
-        version / 10_000,
-        version / 100 % 100,
-        version % 100
-    )
+    format!("gfx{}{:x}{:x}", version / 10_000, version / 100 % 100, version % 100)
 }
 
 #[cfg(test)]
@@ -227,19 +180,15 @@ mod tests {
         );
         assert_eq!(list.len(), 2);
         assert_eq!(list[0].uuid.as_deref(), Some("GPU-0-1"));
-        assert_eq!(
-            (list[1].name.as_str(), &list[1].uuid),
-            ("NVIDIA A, B Edition", &None)
-        );
+        assert_eq!((list[1].name.as_str(), &list[1].uuid), ("NVIDIA A, B Edition", &None));
     }
 
     #[test]
     fn the_listing_of_the_kernel_module() {
         let folder = tempfile::tempdir().unwrap();
-        for (bus, text) in [
-            ("0000:02:00.0", INFORMATION),
-            ("0000:01:00.0", "Model: Second\nGPU UUID: GPU-????\n"),
-        ] {
+        for (bus, text) in
+            [("0000:02:00.0", INFORMATION), ("0000:01:00.0", "Model: Second\nGPU UUID: GPU-????\n")]
+        {
             let device = folder.path().join("gpus").join(bus);
             std::fs::create_dir_all(&device).unwrap();
             std::fs::write(device.join("information"), text).unwrap();
@@ -248,10 +197,7 @@ mod tests {
         assert_eq!(gpus.len(), 2);
         assert_eq!((gpus[0].name.as_str(), &gpus[0].uuid), ("Second", &None));
         assert_eq!(gpus[1].name, "NVIDIA Example 9000");
-        assert_eq!(
-            gpus[1].uuid.as_deref(),
-            Some("GPU-00000000-1111-2222-3333-444444444444")
-        );
+        assert_eq!(gpus[1].uuid.as_deref(), Some("GPU-00000000-1111-2222-3333-444444444444"));
     }
 
     #[test]
@@ -273,10 +219,7 @@ mod tests {
         let gpus = amd(&folder.path().join("nodes"), &version);
         let names: Vec<&str> = gpus.iter().map(|gpu| gpu.name.as_str()).collect();
         assert_eq!(names, ["gfx942", "second (gfx942)"], "2 comes before 10");
-        assert!(
-            gpus.iter()
-                .all(|gpu| gpu.vendor == "amd" && gpu.driver == "6.10.5")
-        );
+        assert!(gpus.iter().all(|gpu| gpu.vendor == "amd" && gpu.driver == "6.10.5"));
         assert_eq!(gpus[0].uuid.as_deref(), Some("GPU-123456789abcdef0"));
         let unversioned = amd(&folder.path().join("nodes"), &folder.path().join("none"));
         assert!(unversioned[0].driver.starts_with("in kernel "));

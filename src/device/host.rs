@@ -29,11 +29,7 @@ pub(super) fn probe() -> Host {
             .unwrap_or(system);
         // The first processor's entry is enough, and on large machines each entry costs time.
         let cpu = cpu_model(&read_start("/proc/cpuinfo", 8 * 1024))
-            .or_else(|| {
-                Some(one_line(
-                    read_start("/proc/device-tree/model", 256).trim_end_matches('\0'),
-                ))
-            })
+            .or_else(|| Some(one_line(read_start("/proc/device-tree/model", 256).trim_end_matches('\0'))))
             .unwrap_or_default();
         let online = online_count(&read_start("/sys/devices/system/cpu/online", 4096));
         Host {
@@ -46,11 +42,8 @@ pub(super) fn probe() -> Host {
         }
     } else {
         let sysctl = |name: &str| {
-            let answer = super::bounded::ask(
-                Path::new("/usr/sbin/sysctl"),
-                &["-n", name],
-                super::bounded::LIMIT,
-            );
+            let answer =
+                super::bounded::ask(Path::new("/usr/sbin/sysctl"), &["-n", name], super::bounded::LIMIT);
             answer.map(|text| one_line(&text)).unwrap_or_default()
         };
         Host {
@@ -87,25 +80,13 @@ fn cpu_model(text: &str) -> Option<String> {
             (name.trim() == key && !value.is_empty()).then_some(value)
         })
     };
-    [
-        "model name",
-        "cpu model",
-        "cpu",
-        "Processor",
-        "Model",
-        "Hardware",
-        "uarch",
-    ]
-    .into_iter()
-    .find_map(value)
-    .or_else(|| {
-        // 64-bit ARM names nothing but two numbers; they identify the core all the same.
-        Some(format!(
-            "ARM implementer {} part {}",
-            value("CPU implementer")?,
-            value("CPU part")?
-        ))
-    })
+    ["model name", "cpu model", "cpu", "Processor", "Model", "Hardware", "uarch"]
+        .into_iter()
+        .find_map(value)
+        .or_else(|| {
+            // 64-bit ARM names nothing but two numbers; they identify the core all the same.
+            Some(format!("ARM implementer {} part {}", value("CPU implementer")?, value("CPU part")?))
+        })
 }
 
 /// How many processors a list such as `0-3,8,10-11` names.
@@ -113,10 +94,7 @@ fn online_count(text: &str) -> Option<u32> {
     let mut count = 0_u32;
     for range in text.trim().split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last) = (
-            first.trim().parse::<u32>().ok()?,
-            last.trim().parse::<u32>().ok()?,
-        );
+        let (first, last) = (first.trim().parse::<u32>().ok()?, last.trim().parse::<u32>().ok()?);
         count = count.checked_add(last.checked_sub(first)?.checked_add(1)?)?;
     }
     Some(count)
@@ -141,10 +119,7 @@ mod tests {
         assert_eq!(os_name(text).as_deref(), Some("Example Linux 7 (Fern)"));
         assert_eq!(os_name("NAME='Plain'\n").as_deref(), Some("Plain"));
         assert_eq!(os_name("PRETTY_NAME=Bare\n").as_deref(), Some("Bare"));
-        assert_eq!(
-            os_name("PRETTY_NAME=\"\"\nNAME=Rolling\n").as_deref(),
-            Some("Rolling")
-        );
+        assert_eq!(os_name("PRETTY_NAME=\"\"\nNAME=Rolling\n").as_deref(), Some("Rolling"));
         assert_eq!(os_name("ID=x\n"), None);
     }
 
@@ -166,10 +141,7 @@ mod tests {
         assert_eq!(online_count("0\n"), Some(1));
         assert_eq!(online_count("3-1"), None);
         assert_eq!(online_count("0-4294967295"), None);
-        assert_eq!(
-            memory_total("MemFree: 1 kB\nMemTotal:       16316412 kB\n"),
-            Some(16_316_412 * 1024)
-        );
+        assert_eq!(memory_total("MemFree: 1 kB\nMemTotal:       16316412 kB\n"), Some(16_316_412 * 1024));
         assert_eq!(memory_total("MemTotal: 18446744073709551615 kB\n"), None);
     }
 

@@ -100,13 +100,7 @@ fn one_line(text: &str) -> String {
         .map(|c| if c == '\t' { ' ' } else { c })
         .filter(|c| !c.is_control() && !is_formatting(*c))
         .collect();
-    clean
-        .trim()
-        .chars()
-        .take(LONGEST)
-        .collect::<String>()
-        .trim_end()
-        .to_owned()
+    clean.trim().chars().take(LONGEST).collect::<String>().trim_end().to_owned()
 }
 
 /// Characters that are not "control" to Unicode but reorder or hide text all the same.
@@ -132,22 +126,12 @@ mod tests {
 
     #[test]
     fn this_machine_is_described() {
-        let environment = probe(&[
-            "git".into(),
-            "no-such-tool-here".into(),
-            "../git".into(),
-            "git".into(),
-        ]);
+        let environment = probe(&["git".into(), "no-such-tool-here".into(), "../git".into(), "git".into()]);
         assert!(!environment.os.is_empty() && !environment.kernel.is_empty() && !environment.arch.is_empty());
         assert!(environment.cpus >= 1);
         let names: Vec<&str> = environment.tools.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, ["git", "no-such-tool-here", "../git"]);
-        assert!(
-            environment.tools[0]
-                .version
-                .as_deref()
-                .is_some_and(|line| line.starts_with("git version"))
-        );
+        assert!(environment.tools[0].version.as_deref().is_some_and(|line| line.starts_with("git version")));
         assert_eq!(environment.tools[1].version, None);
         assert_eq!(environment.tools[2].version, None);
     }

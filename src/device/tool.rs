@@ -16,101 +16,25 @@ struct Exception {
 
 /// Sorted by name. Tools that print a banner first have a word, tools with other manners arguments.
 const EXCEPTIONS: &[Exception] = &[
-    Exception {
-        name: "compute-sanitizer",
-        arguments: &["--version"],
-        word: "Version",
-    },
-    Exception {
-        name: "cuobjdump",
-        arguments: &["--version"],
-        word: "release",
-    },
-    Exception {
-        name: "ffmpeg",
-        arguments: &["-version"],
-        word: "",
-    },
-    Exception {
-        name: "go",
-        arguments: &["version"],
-        word: "",
-    },
-    Exception {
-        name: "helm",
-        arguments: &["version", "--short"],
-        word: "",
-    },
-    Exception {
-        name: "java",
-        arguments: &["-version"],
-        word: "",
-    },
-    Exception {
-        name: "javac",
-        arguments: &["-version"],
-        word: "",
-    },
-    Exception {
-        name: "kubectl",
-        arguments: &["version", "--client"],
-        word: "",
-    },
-    Exception {
-        name: "lua",
-        arguments: &["-v"],
-        word: "",
-    },
-    Exception {
-        name: "ncu",
-        arguments: &["--version"],
-        word: "Version",
-    },
-    Exception {
-        name: "nvcc",
-        arguments: &["--version"],
-        word: "release",
-    },
-    Exception {
-        name: "nvdisasm",
-        arguments: &["--version"],
-        word: "release",
-    },
-    Exception {
-        name: "openssl",
-        arguments: &["version"],
-        word: "",
-    },
-    Exception {
-        name: "perl",
-        arguments: &["--version"],
-        word: "This is",
-    },
-    Exception {
-        name: "ptxas",
-        arguments: &["--version"],
-        word: "release",
-    },
-    Exception {
-        name: "ssh",
-        arguments: &["-V"],
-        word: "",
-    },
-    Exception {
-        name: "terraform",
-        arguments: &["version"],
-        word: "",
-    },
-    Exception {
-        name: "tmux",
-        arguments: &["-V"],
-        word: "",
-    },
-    Exception {
-        name: "zig",
-        arguments: &["version"],
-        word: "",
-    },
+    Exception { name: "compute-sanitizer", arguments: &["--version"], word: "Version" },
+    Exception { name: "cuobjdump", arguments: &["--version"], word: "release" },
+    Exception { name: "ffmpeg", arguments: &["-version"], word: "" },
+    Exception { name: "go", arguments: &["version"], word: "" },
+    Exception { name: "helm", arguments: &["version", "--short"], word: "" },
+    Exception { name: "java", arguments: &["-version"], word: "" },
+    Exception { name: "javac", arguments: &["-version"], word: "" },
+    Exception { name: "kubectl", arguments: &["version", "--client"], word: "" },
+    Exception { name: "lua", arguments: &["-v"], word: "" },
+    Exception { name: "ncu", arguments: &["--version"], word: "Version" },
+    Exception { name: "nvcc", arguments: &["--version"], word: "release" },
+    Exception { name: "nvdisasm", arguments: &["--version"], word: "release" },
+    Exception { name: "openssl", arguments: &["version"], word: "" },
+    Exception { name: "perl", arguments: &["--version"], word: "This is" },
+    Exception { name: "ptxas", arguments: &["--version"], word: "release" },
+    Exception { name: "ssh", arguments: &["-V"], word: "" },
+    Exception { name: "terraform", arguments: &["version"], word: "" },
+    Exception { name: "tmux", arguments: &["-V"], word: "" },
+    Exception { name: "zig", arguments: &["version"], word: "" },
 ];
 
 /// Asks every tool once, all at the same time.
@@ -123,17 +47,8 @@ pub(super) fn probe(names: &[String]) -> Vec<Tool> {
     }
     std::thread::scope(|scope| {
         let answers: Vec<_> = asked.iter().map(|name| scope.spawn(|| version(name))).collect();
-        let versions = answers
-            .into_iter()
-            .map(|answer| answer.join().unwrap_or_default());
-        asked
-            .iter()
-            .zip(versions)
-            .map(|(name, version)| Tool {
-                name: one_line(name),
-                version,
-            })
-            .collect()
+        let versions = answers.into_iter().map(|answer| answer.join().unwrap_or_default());
+        asked.iter().zip(versions).map(|(name, version)| Tool { name: one_line(name), version }).collect()
     })
 }
 
@@ -154,9 +69,7 @@ fn is_bare_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 64
         && !name.starts_with(['-', '.'])
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._+-".contains(&b))
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._+-".contains(&b))
 }
 
 /// The first line holding `word`, else the first line with anything on it.
@@ -190,16 +103,9 @@ mod tests {
             version_line("\n\n  cmake version 3.31\nmore\n", "").as_deref(),
             Some("cmake version 3.31")
         );
-        assert_eq!(
-            version_line("tool 2\n", "release").as_deref(),
-            Some("tool 2"),
-            "the word is a wish"
-        );
+        assert_eq!(version_line("tool 2\n", "release").as_deref(), Some("tool 2"), "the word is a wish");
         assert_eq!(version_line(" \n\n", ""), None);
-        assert_eq!(
-            version_line("\u{1b}[31mred\u{7} 1.0\n", "").as_deref(),
-            Some("[31mred 1.0")
-        );
+        assert_eq!(version_line("\u{1b}[31mred\u{7} 1.0\n", "").as_deref(), Some("[31mred 1.0"));
     }
 
     #[test]
@@ -207,9 +113,7 @@ mod tests {
         for good in ["git", "clang++-18", "python3.12", "x86_64-linux-gnu-gcc"] {
             assert!(is_bare_name(good), "{good}");
         }
-        for bad in [
-            "", "./git", "/bin/sh", "a/b", "-rf", "..", ".", "a b", "git;id", "gït", "a\n",
-        ] {
+        for bad in ["", "./git", "/bin/sh", "a/b", "-rf", "..", ".", "a b", "git;id", "gït", "a\n"] {
             assert!(!is_bare_name(bad), "{bad}");
         }
     }

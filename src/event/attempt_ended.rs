@@ -32,17 +32,10 @@ impl EventType for AttemptEnded {
     const TYPE: &'static str = "attempt.ended";
 
     fn apply(&self, event: &Context<'_>, incident: &mut Incident) {
-        let Some(attempt) = incident
-            .attempts
-            .iter_mut()
-            .find(|a| a.started.event == self.attempt)
-        else {
+        let Some(attempt) = incident.attempts.iter_mut().find(|a| a.started.event == self.attempt) else {
             return;
         };
-        let former = attempt
-            .ended
-            .as_ref()
-            .map(|e| (e.event, (attempt.outcome, attempt.conclusion.clone())));
+        let former = attempt.ended.as_ref().map(|e| (e.event, (attempt.outcome, attempt.conclusion.clone())));
         let now = (self.outcome, self.conclusion.clone());
         attempt.rivals.update(former, &now, event.is_after);
         attempt.ended = Some(event.stamp.clone());
@@ -66,10 +59,7 @@ mod tests {
     fn end(attempt: usize, bug: Bug, conclusion: &str) -> Data {
         AttemptEnded {
             attempt: id(attempt),
-            outcome: Outcome {
-                hypothesis: Hypothesis::Supported,
-                bug,
-            },
+            outcome: Outcome { hypothesis: Hypothesis::Supported, bug },
             action: String::new(),
             result: String::new(),
             conclusion: conclusion.into(),

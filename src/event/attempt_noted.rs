@@ -38,11 +38,7 @@ impl EventType for AttemptNoted {
             run: self.run.clone(),
         };
         // A note on an attempt that is not there (its line was lost elsewhere) stays visible.
-        match incident
-            .attempts
-            .iter_mut()
-            .find(|a| Some(a.started.event) == self.attempt)
-        {
+        match incident.attempts.iter_mut().find(|a| Some(a.started.event) == self.attempt) {
             Some(attempt) => attempt.notes.push(note),
             None => incident.notes.push(note),
         }
@@ -57,16 +53,8 @@ mod tests {
 
     #[test]
     fn stays_visible_without_its_attempt() {
-        let note = |attempt| AttemptNoted {
-            attempt: Some(attempt),
-            text: "x".into(),
-            ..Default::default()
-        };
-        let incident = fold(vec![
-            AttemptStarted::default().into(),
-            note(id(0)).into(),
-            note(id(9)).into(),
-        ]);
+        let note = |attempt| AttemptNoted { attempt: Some(attempt), text: "x".into(), ..Default::default() };
+        let incident = fold(vec![AttemptStarted::default().into(), note(id(0)).into(), note(id(9)).into()]);
         assert_eq!(incident.attempts[0].notes.len(), 1);
         assert_eq!(incident.notes.len(), 1);
     }
@@ -74,10 +62,7 @@ mod tests {
     #[test]
     fn worked_time_is_total_whatever_the_numbers() {
         let noted = |millis| AttemptNoted {
-            run: Some(RunRecord {
-                millis,
-                ..Default::default()
-            }),
+            run: Some(RunRecord { millis, ..Default::default() }),
             ..Default::default()
         };
         for millis in [u64::MAX, i64::MAX as u64, i64::MAX as u64 + 2] {

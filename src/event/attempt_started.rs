@@ -53,13 +53,7 @@ mod tests {
 
     #[test]
     fn counts_from_one() {
-        let incident = fold(vec![
-            AttemptStarted::default().into(),
-            AttemptStarted::default().into(),
-        ]);
-        assert_eq!(
-            incident.attempts.iter().map(|a| a.ordinal).collect::<Vec<_>>(),
-            [1, 2]
-        );
+        let incident = fold(vec![AttemptStarted::default().into(), AttemptStarted::default().into()]);
+        assert_eq!(incident.attempts.iter().map(|a| a.ordinal).collect::<Vec<_>>(), [1, 2]);
     }
 }

@@ -27,11 +27,7 @@ impl EventType for CauseConfirmed {
     const TYPE: &'static str = "cause.confirmed";
 
     fn apply(&self, event: &Context<'_>, incident: &mut Incident) {
-        if let Some(cause) = incident
-            .causes
-            .iter_mut()
-            .find(|c| c.proposed.event == self.cause)
-        {
+        if let Some(cause) = incident.causes.iter_mut().find(|c| c.proposed.event == self.cause) {
             super::cause_proposed::judge(cause, CauseState::Confirmed, event);
             cause.accounts.clone_from(&self.accounts);
             cause.disproof = self.disproof;
@@ -50,18 +46,11 @@ mod tests {
 
     #[test]
     fn the_confirmed_cause_stands() {
-        let propose = |t: &str| CauseProposed {
-            text: t.into(),
-            ..Default::default()
-        };
+        let propose = |t: &str| CauseProposed { text: t.into(), ..Default::default() };
         let incident = fold(vec![
             propose("clock").into(),
             propose("overflow").into(),
-            CauseRejected {
-                cause: id(0),
-                reason: "same at any clock".into(),
-            }
-            .into(),
+            CauseRejected { cause: id(0), reason: "same at any clock".into() }.into(),
             CauseConfirmed {
                 cause: id(1),
                 accounts: vec![],
@@ -71,10 +60,7 @@ mod tests {
             .into(),
         ]);
         let cause = incident.cause().unwrap();
-        assert_eq!(
-            (cause.text.as_str(), cause.state),
-            ("overflow", CauseState::Confirmed)
-        );
+        assert_eq!((cause.text.as_str(), cause.state), ("overflow", CauseState::Confirmed));
         assert_eq!(cause.mechanism, "exp(x) is inf");
     }
 }

@@ -20,11 +20,7 @@ impl EventType for CauseRejected {
     const TYPE: &'static str = "cause.rejected";
 
     fn apply(&self, event: &Context<'_>, incident: &mut Incident) {
-        if let Some(cause) = incident
-            .causes
-            .iter_mut()
-            .find(|c| c.proposed.event == self.cause)
-        {
+        if let Some(cause) = incident.causes.iter_mut().find(|c| c.proposed.event == self.cause) {
             super::cause_proposed::judge(cause, CauseState::Rejected, event);
             cause.reason.clone_from(&self.reason);
         }

@@ -47,17 +47,8 @@ impl EventType for CommitLinked {
             unlinked: false,
         };
         // One link a commit and role: saying it twice, here or in two clones, changes nothing.
-        match incident
-            .links
-            .iter_mut()
-            .find(|l| l.commit == self.commit && l.role == self.role)
-        {
-            Some(old) => {
-                *old = Link {
-                    attempt: link.attempt.or(old.attempt),
-                    ..link
-                }
-            }
+        match incident.links.iter_mut().find(|l| l.commit == self.commit && l.role == self.role) {
+            Some(old) => *old = Link { attempt: link.attempt.or(old.attempt), ..link },
             None => incident.links.push(link),
         }
     }

@@ -34,10 +34,8 @@ impl EventType for CommitRewritten {
                 continue;
             }
             let role = incident.links[i].role;
-            let there_already = incident
-                .links
-                .iter()
-                .any(|l| l.commit == self.to && l.role == role && !l.unlinked);
+            let there_already =
+                incident.links.iter().any(|l| l.commit == self.to && l.role == role && !l.unlinked);
             let link = &mut incident.links[i];
             if there_already {
                 link.unlinked = true;

@@ -60,12 +60,7 @@ mod tests {
             tree: None,
             patch_id: String::new(),
         };
-        let incident = fold(vec![
-            link.clone().into(),
-            link.into(),
-            rewrite.clone().into(),
-            rewrite.into(),
-        ]);
+        let incident = fold(vec![link.clone().into(), link.into(), rewrite.clone().into(), rewrite.into()]);
         assert_eq!(incident.links.len(), 1);
         assert_eq!(incident.links_as(Role::Fix).next().unwrap().commit, b);
         let unlinked = fold(vec![
@@ -79,11 +74,7 @@ mod tests {
                 pr: String::new(),
             }
             .into(),
-            CommitUnlinked {
-                commit: a,
-                role: None,
-            }
-            .into(),
+            CommitUnlinked { commit: a, role: None }.into(),
         ]);
         assert_eq!(unlinked.links_as(Role::Fix).count(), 0);
     }

@@ -52,8 +52,7 @@ impl EventType for DifferenceSet {
             Some(old) => {
                 let values = |d: &Difference| (d.working.clone(), d.broken.clone(), d.eliminated);
                 row.rivals = std::mem::take(&mut old.rivals);
-                row.rivals
-                    .update(Some((old.set_by, values(old))), &values(&row), event.is_after);
+                row.rivals.update(Some((old.set_by, values(old))), &values(&row), event.is_after);
                 *old = row;
             }
         }

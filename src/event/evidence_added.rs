@@ -46,10 +46,7 @@ impl EventType for EvidenceAdded {
             location: self.location.clone(),
             redacted: self.redacted.clone(),
             // The tombstone may come first in the order, from a clone that did not know of this event.
-            erased: self
-                .oid
-                .as_ref()
-                .is_some_and(|oid| incident.erased_blobs.contains(oid)),
+            erased: self.oid.as_ref().is_some_and(|oid| incident.erased_blobs.contains(oid)),
         });
     }
 }

@@ -21,11 +21,7 @@ impl EventType for EvidenceErased {
 
     fn apply(&self, _event: &Context<'_>, incident: &mut Incident) {
         incident.erased_blobs.insert(self.oid.clone());
-        for evidence in incident
-            .evidence
-            .iter_mut()
-            .filter(|e| e.oid.as_ref() == Some(&self.oid))
-        {
+        for evidence in incident.evidence.iter_mut().filter(|e| e.oid.as_ref() == Some(&self.oid)) {
             evidence.erased = true;
         }
     }
@@ -39,19 +35,8 @@ mod tests {
     #[test]
     fn leaves_a_tombstone() {
         let oid = Oid::parse(&"a".repeat(40)).unwrap();
-        let added = EvidenceAdded {
-            oid: Some(oid.clone()),
-            name: "log".into(),
-            ..Default::default()
-        };
-        let incident = fold(vec![
-            added.into(),
-            EvidenceErased {
-                oid,
-                reason: String::new(),
-            }
-            .into(),
-        ]);
+        let added = EvidenceAdded { oid: Some(oid.clone()), name: "log".into(), ..Default::default() };
+        let incident = fold(vec![added.into(), EvidenceErased { oid, reason: String::new() }.into()]);
         assert!(incident.evidence[0].erased);
     }
 }

@@ -24,12 +24,8 @@ impl EventType for IncidentClosed {
     const TYPE: &'static str = "incident.closed";
 
     fn apply(&self, event: &Context<'_>, incident: &mut Incident) {
-        incident
-            .status
-            .set(self.status, event.stamp.event, event.is_after);
-        incident
-            .status_note
-            .set(self.note.clone(), event.stamp.event, event.is_after);
+        incident.status.set(self.status, event.stamp.event, event.is_after);
+        incident.status_note.set(self.note.clone(), event.stamp.event, event.is_after);
         incident.gaps.clone_from(&self.gaps);
     }
 }
@@ -49,10 +45,7 @@ mod tests {
         let incident = fold(vec![closed.clone().into()]);
         assert_eq!(*incident.status, Status::Blocked);
         assert_eq!(incident.gaps, ["profile"]);
-        let incident = fold(vec![
-            closed.into(),
-            IncidentReopened { note: String::new() }.into(),
-        ]);
+        let incident = fold(vec![closed.into(), IncidentReopened { note: String::new() }.into()]);
         assert_eq!(*incident.status, Status::Open);
         assert!(incident.gaps.is_empty());
     }

@@ -76,17 +76,8 @@ mod tests {
     #[test]
     fn changes_only_what_it_names() {
         let incident = fold(vec![
-            IncidentOpened {
-                title: "a".into(),
-                ticket: "X-1".into(),
-                ..Default::default()
-            }
-            .into(),
-            IncidentEdited {
-                title: Some("b".into()),
-                ..Default::default()
-            }
-            .into(),
+            IncidentOpened { title: "a".into(), ticket: "X-1".into(), ..Default::default() }.into(),
+            IncidentEdited { title: Some("b".into()), ..Default::default() }.into(),
         ]);
         assert_eq!((incident.title.as_str(), incident.ticket.as_str()), ("b", "X-1"));
     }

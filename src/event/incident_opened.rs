@@ -37,9 +37,7 @@ impl EventType for IncidentOpened {
         incident.title.set(self.title.clone(), id, event.is_after);
         incident.ticket.set(self.ticket.clone(), id, event.is_after);
         incident.symptom.set(self.symptom.clone(), id, event.is_after);
-        incident
-            .environment
-            .set(self.environment.clone(), id, event.is_after);
+        incident.environment.set(self.environment.clone(), id, event.is_after);
         incident.files.set(self.files.clone(), id, event.is_after);
         incident.labels.set(self.labels.clone(), id, event.is_after);
     }
@@ -52,13 +50,8 @@ mod tests {
 
     #[test]
     fn opens() {
-        let incident = fold(vec![
-            IncidentOpened {
-                title: "NaN in softmax".into(),
-                ..Default::default()
-            }
-            .into(),
-        ]);
+        let incident =
+            fold(vec![IncidentOpened { title: "NaN in softmax".into(), ..Default::default() }.into()]);
         assert_eq!(*incident.title, "NaN in softmax");
         assert!(incident.opened.is_some());
     }

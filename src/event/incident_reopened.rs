@@ -18,12 +18,8 @@ impl EventType for IncidentReopened {
     const TYPE: &'static str = "incident.reopened";
 
     fn apply(&self, event: &Context<'_>, incident: &mut Incident) {
-        incident
-            .status
-            .set(Status::Open, event.stamp.event, event.is_after);
-        incident
-            .status_note
-            .set(self.note.clone(), event.stamp.event, event.is_after);
+        incident.status.set(Status::Open, event.stamp.event, event.is_after);
+        incident.status_note.set(self.note.clone(), event.stamp.event, event.is_after);
         incident.gaps.clear();
     }
 }

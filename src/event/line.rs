@@ -80,10 +80,7 @@ impl Line {
     pub fn parse(raw: &[u8]) -> Self {
         match read(raw) {
             Ok(line) => line,
-            Err(reason) => Self::Damaged {
-                raw: raw.to_vec(),
-                reason,
-            },
+            Err(reason) => Self::Damaged { raw: raw.to_vec(), reason },
         }
     }
 
@@ -97,30 +94,20 @@ impl Line {
 
     /// The event, if it is one.
     pub fn event(&self) -> Option<&Event> {
-        if let Self::Event(event) = self {
-            Some(event)
-        } else {
-            None
-        }
+        if let Self::Event(event) = self { Some(event) } else { None }
     }
 }
 
 fn read(raw: &[u8]) -> Result<Line, String> {
     if raw.len() > MAX_LINE_BYTES {
-        return Err(format!(
-            "the line is {} bytes long, more than {MAX_LINE_BYTES}",
-            raw.len()
-        ));
+        return Err(format!("the line is {} bytes long, more than {MAX_LINE_BYTES}", raw.len()));
     }
     let text = std::str::from_utf8(raw).map_err(|e| format!("not UTF-8: {e}"))?;
     let members = match Members::of(text) {
         Ok(members) => members,
         Err(reason) => {
             return match other_version(text) {
-                Some(version) => Ok(Line::OtherVersion {
-                    raw: raw.to_vec(),
-                    version,
-                }),
+                Some(version) => Ok(Line::OtherVersion { raw: raw.to_vec(), version }),
                 None => Err(format!("not an event: {reason}")),
             };
         }
@@ -130,11 +117,7 @@ fn read(raw: &[u8]) -> Result<Line, String> {
     let parents = parents_in(members.parents)?;
     let expected = members.event_id();
     if expected != id {
-        return Err(format!(
-            "its id is {} but its content makes {}",
-            id.short(),
-            expected.short()
-        ));
+        return Err(format!("its id is {} but its content makes {}", id.short(), expected.short()));
     }
     let by = match erased(members.by) {
         Some(_) => None,
@@ -206,14 +189,7 @@ impl<'a> Members<'a> {
         if type_name.bytes().any(|b| b < 0x20 || b == b'\\') {
             return Err("`type` holds an escape or a control character".to_owned());
         }
-        Ok(Self {
-            at,
-            by,
-            data,
-            id,
-            parents,
-            type_name,
-        })
+        Ok(Self { at, by, data, id, parents, type_name })
     }
 
     fn to_line(&self) -> String {
@@ -283,9 +259,7 @@ impl<'a> Cursor<'a> {
 
     fn until(&mut self, end: char) -> Result<&'a str, String> {
         let rest = self.rest();
-        let length = rest
-            .find(end)
-            .ok_or_else(|| format!("no `{end}` after byte {}", self.at))?;
+        let length = rest.find(end).ok_or_else(|| format!("no `{end}` after byte {}", self.at))?;
         self.at += length;
         Ok(&rest[..length])
     }
@@ -320,10 +294,7 @@ fn parents_in(list: &str) -> Result<Vec<EventId>, String> {
     }
     let mut parents = Vec::with_capacity(count);
     for parent in list.split(',') {
-        let id = parent
-            .strip_prefix('"')
-            .and_then(|p| p.strip_suffix('"'))
-            .and_then(EventId::parse);
+        let id = parent.strip_prefix('"').and_then(|p| p.strip_suffix('"')).and_then(EventId::parse);
         parents.push(id.ok_or_else(|| format!("{:?} is no event id", shorten(parent)))?);
     }
     Ok(parents)
@@ -355,12 +326,7 @@ fn without_either(mut nobody: Event, erased: &Event) -> Event {
     let line = if let (Ok(nobodys), Ok(erased)) = texts
         && let (Ok(nobodys), Ok(erased)) = (Members::of(nobodys), Members::of(erased))
     {
-        Members {
-            data: erased.data,
-            ..nobodys
-        }
-        .to_line()
-        .into_bytes()
+        Members { data: erased.data, ..nobodys }.to_line().into_bytes()
     } else {
         // Not reached: both were cut into their members when they were read.
         nobody.raw.clone()
@@ -433,9 +399,7 @@ mod tests {
             name: "Ada".into(),
             salt: "00".repeat(16),
         };
-        let data = Data::from(IncidentReopened {
-            note: note.to_owned(),
-        });
+        let data = Data::from(IncidentReopened { note: note.to_owned() });
         seal(
             Timestamp::from_millis(1_772_000_000_123),
             &by,
@@ -460,9 +424,7 @@ mod tests {
         let end = text.find(",\"id\":").unwrap();
         let digest = canonical::sha256_hex(&text.as_bytes()[start..end]);
         let erased = format!("{}\"{digest}\"{}", &text[..start], &text[end..]);
-        let Line::Event(read) = Line::parse(erased.as_bytes()) else {
-            panic!("still an event")
-        };
+        let Line::Event(read) = Line::parse(erased.as_bytes()) else { panic!("still an event") };
         assert_eq!(read.id, event.id);
         assert_eq!(read.body, Body::Erased);
         assert!(read.by.is_some());
@@ -489,10 +451,7 @@ mod tests {
             text.replace("reopened", "re\\u006fpened"),
         ];
         for spelling in spellings {
-            assert!(
-                matches!(Line::parse(spelling.as_bytes()), Line::Damaged { .. }),
-                "{spelling}"
-            );
+            assert!(matches!(Line::parse(spelling.as_bytes()), Line::Damaged { .. }), "{spelling}");
         }
     }
 
@@ -527,9 +486,7 @@ mod tests {
     fn tampering_shows() {
         let event = sample("it came back");
         let text = String::from_utf8(event.raw).unwrap().replace("came", "Came");
-        let Line::Damaged { reason, .. } = Line::parse(text.as_bytes()) else {
-            panic!("damaged")
-        };
+        let Line::Damaged { reason, .. } = Line::parse(text.as_bytes()) else { panic!("damaged") };
         assert!(reason.starts_with("its id is"), "{reason}");
     }
 
@@ -546,21 +503,9 @@ mod tests {
         let id = members.event_id().to_string();
         members.id = &id;
         let line = members.to_line();
-        assert_eq!(
-            Line::parse(line.as_bytes()).event().unwrap().body,
-            Body::UnknownType
-        );
-        assert!(matches!(
-            Line::parse(br#"{"v":2,"anything":[1]}"#),
-            Line::OtherVersion { version: 2, .. }
-        ));
-        for damaged in [
-            r#"{"v":1}"#,
-            "[6]",
-            r#"{"v":2,"v":3}"#,
-            r#"{"v":-2}"#,
-            r#"{"v":2} 3"#,
-        ] {
+        assert_eq!(Line::parse(line.as_bytes()).event().unwrap().body, Body::UnknownType);
+        assert!(matches!(Line::parse(br#"{"v":2,"anything":[1]}"#), Line::OtherVersion { version: 2, .. }));
+        for damaged in [r#"{"v":1}"#, "[6]", r#"{"v":2,"v":3}"#, r#"{"v":-2}"#, r#"{"v":2} 3"#] {
             let line = Line::parse(damaged.as_bytes());
             assert!(matches!(line, Line::Damaged { .. }), "{damaged}");
         }

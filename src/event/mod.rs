@@ -164,18 +164,9 @@ pub(crate) mod testing {
     pub(crate) fn fold(events: Vec<Data>) -> Incident {
         let mut incident = Incident::default();
         for (i, data) in events.into_iter().enumerate() {
-            let stamp = Stamp {
-                event: id(i),
-                at: Timestamp::from_millis(i as i64),
-                by: Some(Author::default()),
-            };
-            data.apply(
-                &Context {
-                    stamp,
-                    is_after: &|_| true,
-                },
-                &mut incident,
-            );
+            let stamp =
+                Stamp { event: id(i), at: Timestamp::from_millis(i as i64), by: Some(Author::default()) };
+            data.apply(&Context { stamp, is_after: &|_| true }, &mut incident);
         }
         incident
     }
@@ -193,28 +184,16 @@ pub(crate) mod testing {
         for (type_name, data) in [
             ("next.added", r#"["text"]"#.to_owned()),
             ("incident.closed", r#"{"as":{"resolved":null}}"#.to_owned()),
-            (
-                "incident.opened",
-                r#"{"files":[["a","b"]],"title":"t"}"#.to_owned(),
-            ),
+            ("incident.opened", r#"{"files":[["a","b"]],"title":"t"}"#.to_owned()),
             ("attempt.noted", r#"{"run":[[],1]}"#.to_owned()),
-            (
-                "attempt.ended",
-                format!(r#"{{"attempt":"{id}","outcome":["refuted","remains"]}}"#),
-            ),
-            (
-                "cause.confirmed",
-                format!(r#"{{"accounts":[["{id}","x"]],"cause":"{id}"}}"#),
-            ),
+            ("attempt.ended", format!(r#"{{"attempt":"{id}","outcome":["refuted","remains"]}}"#)),
+            ("cause.confirmed", format!(r#"{{"accounts":[["{id}","x"]],"cause":"{id}"}}"#)),
             (
                 "evidence.added",
                 r#"{"bytes":1,"kind":"log","name":"n","redacted":[["r",1]],"sha256":""}"#.to_owned(),
             ),
         ] {
-            assert!(
-                Data::decode(type_name, &data).is_some_and(|d| d.is_err()),
-                "{data}"
-            );
+            assert!(Data::decode(type_name, &data).is_some_and(|d| d.is_err()), "{data}");
         }
         assert!(Data::decode("next.thought", "[]").is_none());
     }

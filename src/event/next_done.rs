@@ -41,16 +41,8 @@ mod tests {
             add("a").into(),
             add("b").into(),
             add("c").into(),
-            NextDone {
-                next: id(0),
-                remark: "see attempt 2".into(),
-            }
-            .into(),
-            NextDropped {
-                next: id(1),
-                reason: "too slow".into(),
-            }
-            .into(),
+            NextDone { next: id(0), remark: "see attempt 2".into() }.into(),
+            NextDropped { next: id(1), reason: "too slow".into() }.into(),
         ]);
         let states: Vec<_> = incident.next.iter().map(|n| n.state).collect();
         assert_eq!(states, [NextState::Done, NextState::Dropped, NextState::Open]);

@@ -35,11 +35,7 @@ impl EventType for ReproSet {
             && old.fails_when == self.fails_when
             && old.pattern == self.pattern
             && old.directory == self.directory;
-        let runs = if same {
-            std::mem::take(&mut incident.repro.runs)
-        } else {
-            Vec::new()
-        };
+        let runs = if same { std::mem::take(&mut incident.repro.runs) } else { Vec::new() };
         incident.repro = Repro {
             command: self.command.clone(),
             fails_when: self.fails_when,
@@ -60,27 +56,11 @@ mod tests {
 
     #[test]
     fn another_command_starts_counting_anew() {
-        let set = |c: &str| ReproSet {
-            command: vec![c.into()],
-            ..Default::default()
-        };
-        let ran = |i| ReproRan {
-            repro: id(i),
-            runs: 3,
-            failures: 3,
-            ..Default::default()
-        };
+        let set = |c: &str| ReproSet { command: vec![c.into()], ..Default::default() };
+        let ran = |i| ReproRan { repro: id(i), runs: 3, failures: 3, ..Default::default() };
         let same = fold(vec![set("a").into(), ran(0).into(), set("a").into()]);
         assert_eq!(same.repro.runs.len(), 1);
-        let other = fold(vec![
-            set("a").into(),
-            ran(0).into(),
-            set("b").into(),
-            ran(0).into(),
-        ]);
-        assert!(
-            other.repro.runs.is_empty(),
-            "a run of the former command counts for nothing"
-        );
+        let other = fold(vec![set("a").into(), ran(0).into(), set("b").into(), ran(0).into()]);
+        assert!(other.repro.runs.is_empty(), "a run of the former command counts for nothing");
     }
 }

@@ -86,19 +86,12 @@ impl Ledger {
     /// `anchor` is the note's key; `anchor_line` says whether a line is the anchor (that is, whether the
     /// blob made of it has that name): a stranger's opening event in this ledger opens nothing.
     pub fn incident(&self, anchor: &Oid, anchor_line: &dyn Fn(&[u8]) -> bool) -> Incident {
-        let mut incident = Incident {
-            id: Some(anchor.clone()),
-            ..Incident::default()
-        };
+        let mut incident = Incident { id: Some(anchor.clone()), ..Incident::default() };
         let ancestry = Ancestry::of(&self.events);
         let opening = self.opening(anchor_line);
         for (i, event) in self.events.iter().enumerate() {
             incident.last_at = incident.last_at.max(event.at);
-            let stamp = Stamp {
-                event: event.id,
-                at: event.at,
-                by: event.by.clone(),
-            };
+            let stamp = Stamp { event: event.id, at: event.at, by: event.by.clone() };
             if event.type_name == OPENED && opening != Some(event.id) {
                 incident.damaged.push(format!(
                     "event {} opens an incident, but this is not its ledger",
@@ -132,19 +125,13 @@ impl Ledger {
                 }
             };
             let is_after = |other| ancestry.is_after(i, other);
-            data.apply(
-                &Context {
-                    stamp,
-                    is_after: &is_after,
-                },
-                &mut incident,
-            );
+            data.apply(&Context { stamp, is_after: &is_after }, &mut incident);
         }
         for line in &self.other_versions {
             if let Line::OtherVersion { version, .. } = line {
-                incident.unknown.push(format!(
-                    "a line of format version {version}, which this version does not know"
-                ));
+                incident
+                    .unknown
+                    .push(format!("a line of format version {version}, which this version does not know"));
             }
         }
         for line in &self.damaged {

@@ -90,21 +90,16 @@ impl Ancestry {
         let mut lengths: Vec<u32> = Vec::new();
         let mut steps = 0;
         for (i, event) in events.iter().enumerate() {
-            let parents: Vec<usize> = event
-                .parents
-                .iter()
-                .filter_map(|p| this.index.get(p).copied())
-                .collect();
+            let parents: Vec<usize> =
+                event.parents.iter().filter_map(|p| this.index.get(p).copied()).collect();
             let is_end = |(chain, n): (usize, u32)| lengths[chain] == n + 1;
             let (chain, knowledge) = match *parents.as_slice() {
                 [only] if is_end(this.place[only]) => (Some(this.place[only].0), Rc::clone(&this.seen[only])),
                 _ => {
                     let knowledge = this.united(&parents, &mut steps);
                     steps += knowledge.len();
-                    let end = knowledge
-                        .iter()
-                        .zip(&lengths)
-                        .position(|(seen, length)| seen == length && *seen > 0);
+                    let end =
+                        knowledge.iter().zip(&lengths).position(|(seen, length)| seen == length && *seen > 0);
                     (end, Rc::new(knowledge))
                 }
             };

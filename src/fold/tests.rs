@@ -16,12 +16,7 @@ use crate::model::outcome::{Bug, Hypothesis, Outcome};
 use crate::model::status::{CauseState, Status};
 
 fn author() -> Author {
-    Author {
-        name: "Ada".into(),
-        email: "ada@example.org".into(),
-        salt: "0".repeat(32),
-        ..Author::default()
-    }
+    Author { name: "Ada".into(), email: "ada@example.org".into(), salt: "0".repeat(32), ..Author::default() }
 }
 
 fn anchor() -> Oid {
@@ -34,25 +29,11 @@ fn fold(ledger: &Ledger) -> Incident {
 
 fn event(at: i64, data: impl Into<Data>, parents: &[EventId]) -> Event {
     let salt = sha256_hex(at.to_string().as_bytes());
-    seal(
-        Timestamp::from_millis(at),
-        &author(),
-        &data.into(),
-        parents,
-        &salt,
-    )
-    .unwrap()
+    seal(Timestamp::from_millis(at), &author(), &data.into(), parents, &salt).unwrap()
 }
 
 fn opened() -> Event {
-    event(
-        1,
-        IncidentOpened {
-            title: "it hangs".into(),
-            ..Default::default()
-        },
-        &[],
-    )
+    event(1, IncidentOpened { title: "it hangs".into(), ..Default::default() }, &[])
 }
 
 /// A random history: each event picks parents among those before it.
@@ -65,37 +46,16 @@ fn history() -> impl Strategy<Value = Vec<Event>> {
             if pick & 1024 != 0 {
                 parents.push(events[((pick >> 16) % n) as usize].id);
             }
-            let latest = events
-                .iter()
-                .filter(|e| parents.contains(&e.id))
-                .map(|e| e.at.millis())
-                .max()
-                .unwrap();
+            let latest =
+                events.iter().filter(|e| parents.contains(&e.id)).map(|e| e.at.millis()).max().unwrap();
             let text = format!("n{i}");
             let data: Data = match kind {
-                0 => AttemptStarted {
-                    hypothesis: text,
-                    ..Default::default()
-                }
-                .into(),
+                0 => AttemptStarted { hypothesis: text, ..Default::default() }.into(),
                 1 => NextAdded { text }.into(),
-                2 => IncidentEdited {
-                    title: Some(text),
-                    ..Default::default()
-                }
-                .into(),
-                3 => IncidentClosed {
-                    status: Status::Resolved,
-                    note: text,
-                    gaps: vec![],
-                }
-                .into(),
+                2 => IncidentEdited { title: Some(text), ..Default::default() }.into(),
+                3 => IncidentClosed { status: Status::Resolved, note: text, gaps: vec![] }.into(),
                 4 => IncidentReopened { note: text }.into(),
-                _ => IncidentEdited {
-                    symptom: Some(text),
-                    ..Default::default()
-                }
-                .into(),
+                _ => IncidentEdited { symptom: Some(text), ..Default::default() }.into(),
             };
             events.push(event(latest + 1 + step, data, &parents));
         }
@@ -104,10 +64,7 @@ fn history() -> impl Strategy<Value = Vec<Event>> {
 }
 
 fn bytes(events: &[Event]) -> Vec<u8> {
-    events
-        .iter()
-        .flat_map(|e| e.raw.iter().copied().chain([b'\n']))
-        .collect()
+    events.iter().flat_map(|e| e.raw.iter().copied().chain([b'\n'])).collect()
 }
 
 proptest! {
@@ -178,37 +135,16 @@ proptest! {
 #[test]
 fn concurrent_contradictions_are_shown() {
     let open = opened();
-    let closed = event(
-        10,
-        IncidentClosed {
-            status: Status::Resolved,
-            note: String::new(),
-            gaps: vec![],
-        },
-        &[open.id],
-    );
-    let wont = event(
-        11,
-        IncidentClosed {
-            status: Status::WontFix,
-            note: String::new(),
-            gaps: vec![],
-        },
-        &[open.id],
-    );
-    let incident = fold(&Ledger::parse(&bytes(&[
-        open.clone(),
-        closed.clone(),
-        wont.clone(),
-    ])));
+    let closed =
+        event(10, IncidentClosed { status: Status::Resolved, note: String::new(), gaps: vec![] }, &[open.id]);
+    let wont =
+        event(11, IncidentClosed { status: Status::WontFix, note: String::new(), gaps: vec![] }, &[open.id]);
+    let incident = fold(&Ledger::parse(&bytes(&[open.clone(), closed.clone(), wont.clone()])));
     assert_eq!(*incident.status, Status::WontFix);
     assert_eq!(incident.status.rivals().collect::<Vec<_>>(), [&Status::Resolved]);
     let settled = event(12, IncidentReopened::default(), &[closed.id, wont.id]);
     let incident = fold(&Ledger::parse(&bytes(&[open, closed, wont, settled])));
-    assert_eq!(
-        (*incident.status, incident.status.rivals().count()),
-        (Status::Open, 0)
-    );
+    assert_eq!((*incident.status, incident.status.rivals().count()), (Status::Open, 0));
 }
 
 /// The line with a member replaced by its digest.
@@ -238,15 +174,7 @@ fn what_is_erased_in_either_spelling_is_erased() {
     let (nobody, nothing) = (without_author(&full), without_data(&full));
     let neither = without_author(&nothing);
     let spellings = [&full, &nobody, &nothing, &neither];
-    for (a, b, left) in [
-        (0, 1, 1),
-        (0, 2, 2),
-        (0, 3, 3),
-        (1, 2, 3),
-        (1, 3, 3),
-        (2, 3, 3),
-        (1, 1, 1),
-    ] {
+    for (a, b, left) in [(0, 1, 1), (0, 2, 2), (0, 3, 3), (1, 2, 3), (1, 3, 3), (2, 3, 3), (1, 1, 1)] {
         for pair in [[a, b], [b, a]] {
             let texts = pair.map(|i: usize| spellings[i].as_slice());
             let ledger = Ledger::parse(&texts.join(&b'\n'));
@@ -262,14 +190,7 @@ fn what_is_erased_in_either_spelling_is_erased() {
 #[test]
 fn a_strangers_opening_event_opens_nothing() {
     let mine = opened();
-    let other = event(
-        2,
-        IncidentOpened {
-            title: "not this one".into(),
-            ..Default::default()
-        },
-        &[],
-    );
+    let other = event(2, IncidentOpened { title: "not this one".into(), ..Default::default() }, &[]);
     let ledger = Ledger::parse(&bytes(&[mine.clone(), other]));
     let incident = ledger.incident(&anchor(), &|raw| raw == mine.raw);
     assert_eq!(*incident.title, "it hangs");
@@ -290,10 +211,7 @@ fn an_erased_opening_event_opens_only_in_the_anchors_place() {
     for foreign in &theirs {
         assert_eq!(opening_of(&[&mine.raw, foreign], &mine.raw), (Some(mine.id), 1));
         // Also when somebody else has erased the anchor, as long as its line is somewhere.
-        assert_eq!(
-            opening_of(&[foreign, &purged, &mine.raw], &mine.raw),
-            (Some(mine.id), 1)
-        );
+        assert_eq!(opening_of(&[foreign, &purged, &mine.raw], &mine.raw), (Some(mine.id), 1));
         // Nothing tells the anchor's name any more: the events of the ledger stand on it.
         let next = event(7, note("n"), &[mine.id]);
         let purged = [&purged, foreign, &next.raw].map(Vec::as_slice);
@@ -317,11 +235,7 @@ fn contradictions_show_after_many_forks_that_were_joined() {
         at += 3;
         events.extend([a, b, join]);
     }
-    let close = IncidentClosed {
-        status: Status::Resolved,
-        note: String::new(),
-        gaps: vec![],
-    };
+    let close = IncidentClosed { status: Status::Resolved, note: String::new(), gaps: vec![] };
     events.push(event(at, close, &[head]));
     events.push(event(at + 1, IncidentReopened::default(), &[head]));
     let incident = Ledger::from_lines(events.into_iter().map(|e| Line::Event(Box::new(e))))
@@ -354,10 +268,7 @@ fn a_ledger_too_costly_to_judge_has_an_end() {
 fn ended(attempt: EventId, bug: Bug, conclusion: &str) -> AttemptEnded {
     AttemptEnded {
         attempt,
-        outcome: Outcome {
-            hypothesis: Hypothesis::Supported,
-            bug,
-        },
+        outcome: Outcome { hypothesis: Hypothesis::Supported, bug },
         action: String::new(),
         result: String::new(),
         conclusion: conclusion.into(),
@@ -373,11 +284,7 @@ fn a_conclusion_nobody_has_seen_stays_a_rival() {
     let seen = event(11, ended(start.id, Bug::Remains, "seen"), &[start.id]);
     let last = event(12, ended(start.id, Bug::Unknown, "last"), &[seen.id]);
     let incident = fold(&Ledger::parse(&bytes(&[open, start, unseen, seen, last])));
-    let rivals: Vec<&str> = incident.attempts[0]
-        .rivals
-        .iter()
-        .map(|(_, c)| c.as_str())
-        .collect();
+    let rivals: Vec<&str> = incident.attempts[0].rivals.iter().map(|(_, c)| c.as_str()).collect();
     assert_eq!(rivals, ["unseen"]);
 }
 
@@ -385,16 +292,9 @@ fn a_conclusion_nobody_has_seen_stays_a_rival() {
 fn a_verdict_on_a_cause_nobody_has_seen_stays_a_rival() {
     let open = opened();
     let cause = event(2, CauseProposed::default(), &[open.id]);
-    let confirmed = CauseConfirmed {
-        cause: cause.id,
-        accounts: vec![],
-        disproof: None,
-        mechanism: String::new(),
-    };
-    let reject = |r: &str| CauseRejected {
-        cause: cause.id,
-        reason: r.into(),
-    };
+    let confirmed =
+        CauseConfirmed { cause: cause.id, accounts: vec![], disproof: None, mechanism: String::new() };
+    let reject = |r: &str| CauseRejected { cause: cause.id, reason: r.into() };
     let unseen = event(10, confirmed, &[cause.id]);
     let seen = event(11, reject("seen"), &[cause.id]);
     let last = event(12, reject("last"), &[seen.id]);
@@ -413,13 +313,8 @@ fn rows_set_at_the_same_time_contradict_when_they_differ() {
         ..Default::default()
     };
     let rivals = |second| {
-        let (a, b) = (
-            event(2, row(false), &[open.id]),
-            event(3, row(second), &[open.id]),
-        );
-        fold(&Ledger::parse(&bytes(&[open.clone(), a, b]))).differences[0]
-            .rivals
-            .len()
+        let (a, b) = (event(2, row(false), &[open.id]), event(3, row(second), &[open.id]));
+        fold(&Ledger::parse(&bytes(&[open.clone(), a, b]))).differences[0].rivals.len()
     };
     assert_eq!((rivals(false), rivals(true)), (0, 1));
 }
@@ -428,16 +323,9 @@ fn rows_set_at_the_same_time_contradict_when_they_differ() {
 fn a_tombstone_erases_what_another_clone_added_at_the_same_time() {
     let open = opened();
     let blob = Oid::parse(&"1".repeat(40)).unwrap();
-    let add = || EvidenceAdded {
-        oid: Some(blob.clone()),
-        name: "n".into(),
-        ..Default::default()
-    };
+    let add = || EvidenceAdded { oid: Some(blob.clone()), name: "n".into(), ..Default::default() };
     let first = event(2, add(), &[open.id]);
-    let tombstone = EvidenceErased {
-        oid: blob.clone(),
-        reason: String::new(),
-    };
+    let tombstone = EvidenceErased { oid: blob.clone(), reason: String::new() };
     let gone = event(3, tombstone, &[first.id]);
     let again = event(4, add(), &[open.id]);
     let incident = fold(&Ledger::parse(&bytes(&[open, first, gone, again])));

@@ -37,16 +37,9 @@ pub fn read_blobs(
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|e| {
-            Error::refused("git cannot be started")
-                .because(e)
-                .hint("put git on your PATH")
-        })?;
+        .map_err(|e| Error::refused("git cannot be started").because(e).hint("put git on your PATH"))?;
     let input = child.stdin.take();
-    let output = child
-        .stdout
-        .take()
-        .ok_or_else(|| Error::bug("a pipe that was asked for is not there"))?;
+    let output = child.stdout.take().ok_or_else(|| Error::bug("a pipe that was asked for is not there"))?;
     let result = std::thread::scope(|scope| {
         // Written beside the reading: git stops reading when nobody takes what it prints.
         scope.spawn(move || {
@@ -60,9 +53,7 @@ pub fn read_blobs(
             let _ = input.write_all(text.as_bytes());
         });
         let mut output = BufReader::with_capacity(1 << 16, output);
-        oids.iter()
-            .enumerate()
-            .try_for_each(|(i, oid)| each(i, answer(&mut output, oid)?))
+        oids.iter().enumerate().try_for_each(|(i, oid)| each(i, answer(&mut output, oid)?))
     });
     if result.is_err() {
         let _ = child.kill();
@@ -76,18 +67,12 @@ fn answer(output: &mut impl BufRead, oid: &Oid) -> Result<Vec<u8>> {
     let mut head = String::new();
     output.read_line(&mut head)?;
     let mut words = head.split_whitespace();
-    let size = match (
-        words.next(),
-        words.next(),
-        words.next().and_then(|n| n.parse::<u64>().ok()),
-    ) {
+    let size = match (words.next(), words.next(), words.next().and_then(|n| n.parse::<u64>().ok())) {
         (Some(name), Some("blob"), Some(size)) if name == oid.as_str() && size <= MAX_BYTES => size,
         _ => {
-            return Err(
-                Error::refused(format!("object {} is not in this repository", oid.short()))
-                    .because(format!("git cat-file says {:?}", head.trim()))
-                    .hint("in a shallow or partial clone: git fetch --unshallow, or git fetch --refetch"),
-            );
+            return Err(Error::refused(format!("object {} is not in this repository", oid.short()))
+                .because(format!("git cat-file says {:?}", head.trim()))
+                .hint("in a shallow or partial clone: git fetch --unshallow, or git fetch --refetch"));
         }
     };
     let mut bytes = vec![0; size as usize];
@@ -105,9 +90,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         git2::Repository::init(directory.path()).unwrap();
         let repo = Repo::open(directory.path()).unwrap();
-        let texts: Vec<Vec<u8>> = (0..3000)
-            .map(|n| format!("{n}\n\n{}", "x".repeat(n % 97)).into_bytes())
-            .collect();
+        let texts: Vec<Vec<u8>> =
+            (0..3000).map(|n| format!("{n}\n\n{}", "x".repeat(n % 97)).into_bytes()).collect();
         let oids: Vec<Oid> = texts.iter().map(|t| repo.write_blob(t).unwrap()).collect();
         let mut read = Vec::new();
         read_blobs(&repo, &oids, |i, bytes| {

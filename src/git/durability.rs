@@ -28,12 +28,7 @@ pub fn parse(value: &str) -> Asked {
             "none" => *target = Asked::default(),
             "loose-object" | "objects" => target.objects = true,
             "reference" => target.references = true,
-            "committed" | "added" | "all" => {
-                *target = Asked {
-                    objects: true,
-                    references: true,
-                }
-            }
+            "committed" | "added" | "all" => *target = Asked { objects: true, references: true },
             _ => {}
         }
     }
@@ -47,10 +42,9 @@ pub fn parse(value: &str) -> Asked {
 pub fn honour(repo: &Repo) {
     let asked = match repo.config_string("core.fsync") {
         Some(value) => parse(&value),
-        None => Asked {
-            objects: repo.config_bool("core.fsyncObjectFiles").unwrap_or(false),
-            references: false,
-        },
+        None => {
+            Asked { objects: repo.config_bool("core.fsyncObjectFiles").unwrap_or(false), references: false }
+        }
     };
     if asked.objects || asked.references {
         #[expect(
@@ -71,25 +65,10 @@ mod tests {
 
     #[test]
     fn reads_as_git_does() {
-        let both = Asked {
-            objects: true,
-            references: true,
-        };
+        let both = Asked { objects: true, references: true };
         assert_eq!(parse("all"), both);
-        assert_eq!(
-            parse("committed,-loose-object"),
-            Asked {
-                objects: false,
-                references: true
-            }
-        );
-        assert_eq!(
-            parse("reference"),
-            Asked {
-                objects: false,
-                references: true
-            }
-        );
+        assert_eq!(parse("committed,-loose-object"), Asked { objects: false, references: true });
+        assert_eq!(parse("reference"), Asked { objects: false, references: true });
         assert_eq!(parse("none"), Asked::default());
         assert_eq!(parse("default"), Asked::default());
     }

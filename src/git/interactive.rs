@@ -30,9 +30,7 @@ pub fn page(bytes: &[u8]) -> bool {
         let _ = input.write_all(bytes);
     }
     // 126 and 127: the shell could not start it, so nothing was shown.
-    child
-        .wait()
-        .is_ok_and(|status| !matches!(status.code(), Some(126 | 127)))
+    child.wait().is_ok_and(|status| !matches!(status.code(), Some(126 | 127)))
 }
 
 /// Lets the user edit a file in their editor, as `git commit` would.

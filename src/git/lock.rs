@@ -25,16 +25,11 @@ impl WriterLock {
     pub fn acquire(repo: &Repo) -> Result<Self> {
         let directory = state_dir(repo)?;
         let path = directory.join("writer.lock");
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(|e| {
-                Error::refused("the repository cannot be written")
-                    .because(format!("{}: {e}", path.display()))
-                    .hint(WRITABLE)
-            })?;
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(|e| {
+            Error::refused("the repository cannot be written")
+                .because(format!("{}: {e}", path.display()))
+                .hint(WRITABLE)
+        })?;
         loop {
             match flock(&file, FlockOperation::LockExclusive) {
                 Ok(()) => return Ok(Self { _file: file }),
@@ -96,12 +91,7 @@ fn held_open(path: &Path) -> bool {
     };
     processes
         .flatten()
-        .filter(|p| {
-            p.file_name()
-                .to_string_lossy()
-                .bytes()
-                .all(|b| b.is_ascii_digit())
-        })
+        .filter(|p| p.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()))
         .filter_map(|p| std::fs::read_dir(p.path().join("fd")).ok())
         .flat_map(Iterator::flatten)
         .any(|fd| std::fs::read_link(fd.path()).is_ok_and(|target| target == wanted))

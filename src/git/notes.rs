@@ -19,14 +19,11 @@ const TREE: i32 = 0o040_000;
 /// The commit or its tree is not here.
 pub fn tree_of<'r>(repo: &'r Repo, commit: &Oid) -> Result<Tree<'r>> {
     let commit_id = to_git(commit)?;
-    repo.raw()
-        .find_commit(commit_id)
-        .and_then(|c| c.tree())
-        .map_err(|e| {
-            Error::refused(format!("the notes commit {} cannot be read", commit.short()))
-                .because(e.message())
-                .hint("check the repository with: git fsck")
-        })
+    repo.raw().find_commit(commit_id).and_then(|c| c.tree()).map_err(|e| {
+        Error::refused(format!("the notes commit {} cannot be read", commit.short()))
+            .because(e.message())
+            .hint("check the repository with: git fsck")
+    })
 }
 
 /// The blobs noted under a key: one, unless the key stands at several depths.
@@ -80,11 +77,8 @@ pub fn keys_with_prefix(repo: &Repo, tree: &Tree<'_>, prefix: &str) -> Result<Ve
     let mut all = Vec::new();
     for entry in tree {
         let Some(name) = entry_name(&entry) else { continue };
-        let may_match = if name.len() < prefix.len() {
-            prefix.starts_with(name)
-        } else {
-            name.starts_with(prefix)
-        };
+        let may_match =
+            if name.len() < prefix.len() { prefix.starts_with(name) } else { name.starts_with(prefix) };
         if !may_match {
             continue;
         }
@@ -96,11 +90,8 @@ pub fn keys_with_prefix(repo: &Repo, tree: &Tree<'_>, prefix: &str) -> Result<Ve
             _ => {}
         }
     }
-    let mut keys: Vec<Oid> = all
-        .into_iter()
-        .map(|(key, _)| key)
-        .filter(|key| key.as_str().starts_with(prefix))
-        .collect();
+    let mut keys: Vec<Oid> =
+        all.into_iter().map(|(key, _)| key).filter(|key| key.as_str().starts_with(prefix)).collect();
     keys.sort_unstable();
     keys.dedup();
     Ok(keys)
@@ -166,9 +157,7 @@ pub fn apply(repo: &Repo, base: Option<&Tree<'_>>, mut changes: Vec<Change>) -> 
             remove_deeper(repo, &mut fanned, &key[2..])?;
             match &change.blob {
                 Some(blob) => {
-                    fanned
-                        .insert(&key[2..], to_git(blob)?, FILE)
-                        .map_err(cannot_write)?;
+                    fanned.insert(&key[2..], to_git(blob)?, FILE).map_err(cannot_write)?;
                 }
                 None => remove_entry(&mut fanned, &key[2..])?,
             }
@@ -213,10 +202,7 @@ fn remove_deeper(repo: &Repo, builder: &mut git2::TreeBuilder<'_>, rest: &str) -
         remove_entry(builder, fan)
     } else {
         let written = inner.write().map_err(cannot_write)?;
-        builder
-            .insert(fan, written, TREE)
-            .map(|_| ())
-            .map_err(cannot_write)
+        builder.insert(fan, written, TREE).map(|_| ()).map_err(cannot_write)
     }
 }
 
@@ -239,9 +225,7 @@ pub fn keys_that_differ(repo: &Repo, kept: &Tree<'_>, current: Option<&Tree<'_>>
     }
     for entry in kept {
         let Some(name) = entry_name(&entry) else { continue };
-        let same = current
-            .and_then(|c| c.get_name(name))
-            .is_some_and(|other| other.id() == entry.id());
+        let same = current.and_then(|c| c.get_name(name)).is_some_and(|other| other.id() == entry.id());
         if same {
             continue;
         }

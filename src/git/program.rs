@@ -158,12 +158,7 @@ impl Git {
     /// The same settings in another directory, where git looks for the repository itself.
     #[must_use]
     pub fn in_directory(&self, directory: impl Into<PathBuf>) -> Self {
-        Self {
-            directory: directory.into(),
-            repository: None,
-            work_tree: None,
-            ..self.clone()
-        }
+        Self { directory: directory.into(), repository: None, work_tree: None, ..self.clone() }
     }
 
     /// The directory the calls start in.
@@ -214,14 +209,7 @@ impl Git {
             }
             command.arg(argument);
         }
-        Call {
-            command,
-            name,
-            input: None,
-            progress: false,
-            writes: false,
-            may_ask: false,
-        }
+        Call { command, name, input: None, progress: false, writes: false, may_ask: false }
     }
 }
 
@@ -318,21 +306,10 @@ impl Call {
     pub fn output(mut self) -> Result<Output> {
         self.settle();
 
-        self.command.stdin(if self.input.is_some() {
-            Stdio::piped()
-        } else {
-            Stdio::null()
-        });
+        self.command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
         self.command.stdout(Stdio::piped());
-        self.command.stderr(if self.progress {
-            Stdio::inherit()
-        } else {
-            Stdio::piped()
-        });
-        let mut child = self
-            .command
-            .spawn()
-            .map_err(|error| cannot_start(&self.name, &error))?;
+        self.command.stderr(if self.progress { Stdio::inherit() } else { Stdio::piped() });
+        let mut child = self.command.spawn().map_err(|error| cannot_start(&self.name, &error))?;
         let input = self.input.take().unwrap_or_default();
         let pipe = child.stdin.take();
         let output = std::thread::scope(|scope| {
@@ -348,22 +325,14 @@ impl Call {
             child.wait_with_output()
         })
         .map_err(|error| Error::refused(format!("lost the output of `{}`", self.name)).because(error))?;
-        Ok(Output {
-            status: exit_status(output.status),
-            stdout: output.stdout,
-            stderr: output.stderr,
-        })
+        Ok(Output { status: exit_status(output.status), stdout: output.stdout, stderr: output.stderr })
     }
 
     /// Runs it; anything but exit status 0 is an error with git's own words as the cause.
     pub fn bytes(self) -> Result<Vec<u8>> {
         let name = self.name.clone();
         let output = self.output()?;
-        if output.success() {
-            Ok(output.stdout)
-        } else {
-            Err(failure(&name, &output))
-        }
+        if output.success() { Ok(output.stdout) } else { Err(failure(&name, &output)) }
     }
 
     /// Like [`Call::bytes`], as text without its last line end; bytes that are no UTF-8 are replaced.
@@ -426,11 +395,7 @@ pub(super) fn failure(name: &str, output: &Output) -> Error {
         if let Some(hint) = line.strip_prefix("hint: ") {
             error = error.hint(hint);
         } else if lines < 5 {
-            error = error.because(
-                line.trim()
-                    .trim_start_matches("fatal: ")
-                    .trim_start_matches("error: "),
-            );
+            error = error.because(line.trim().trim_start_matches("fatal: ").trim_start_matches("error: "));
             lines += 1;
         }
     }
@@ -439,9 +404,7 @@ pub(super) fn failure(name: &str, output: &Output) -> Error {
 
 fn exit_status(status: std::process::ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
-    status
-        .code()
-        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
 /// The versions of git that tests compare: the first in PATH and the system's own, if there is one.
@@ -460,11 +423,7 @@ mod tests {
     #[test]
     fn the_constant_names_every_variable_git_calls_local() {
         for program in installed_for_tests() {
-            let text = Git::at("/")
-                .program(program)
-                .call(["rev-parse", "--local-env-vars"])
-                .text()
-                .unwrap();
+            let text = Git::at("/").program(program).call(["rev-parse", "--local-env-vars"]).text().unwrap();
             for name in text.lines() {
                 assert!(LOCAL_VARIABLES.contains(&name), "{program} has {name}");
             }
@@ -500,11 +459,7 @@ mod tests {
 
     #[test]
     fn a_missing_git_says_so() {
-        let error = Git::at("/")
-            .program("git-that-is-not-there")
-            .call(["version"])
-            .run()
-            .unwrap_err();
+        let error = Git::at("/").program("git-that-is-not-there").call(["version"]).run().unwrap_err();
         assert_eq!(error.what(), "cannot run `git version`");
         assert!(error.hints()[0].contains("install git"));
     }
@@ -512,11 +467,7 @@ mod tests {
     #[test]
     fn much_input_and_much_output_do_not_dead_lock() {
         let lines = "word: value\n".repeat(400_000);
-        let out = Git::at("/")
-            .call(["stripspace"])
-            .stdin(lines.clone())
-            .bytes()
-            .unwrap();
+        let out = Git::at("/").call(["stripspace"]).stdin(lines.clone()).bytes().unwrap();
         assert_eq!(out.len(), lines.len());
         // This one exits without reading its input.
         assert!(Git::at("/").call(["version"]).stdin(lines).run().is_ok());
@@ -525,16 +476,10 @@ mod tests {
     #[test]
     fn scrubbing_removes_what_a_hook_exports() {
         let directory = tempfile::tempdir().unwrap();
-        let git = Git::at(directory.path())
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .scrubbed();
+        let git = Git::at(directory.path()).env("GIT_CONFIG_GLOBAL", "/dev/null").scrubbed();
         git.call(["init", "-q", "x"]).writes().run().unwrap();
         let mut command = git.call(["rev-parse", "--git-dir"]).into_command();
-        assert!(
-            command
-                .get_envs()
-                .any(|(name, value)| name == "GIT_DIR" && value.is_none())
-        );
+        assert!(command.get_envs().any(|(name, value)| name == "GIT_DIR" && value.is_none()));
         assert!(command.output().is_ok());
     }
 }

@@ -45,9 +45,7 @@ pub fn compare_and_swap(
     let mut waited = 0;
     loop {
         let result = match old {
-            Some(old) => repo
-                .raw()
-                .reference_matching(name, new_id, true, to_git(old)?, message),
+            Some(old) => repo.raw().reference_matching(name, new_id, true, to_git(old)?, message),
             None => repo.raw().reference(name, new_id, false, message),
         };
         let Err(error) = result else {
@@ -73,12 +71,12 @@ pub fn compare_and_swap(
                     )));
             }
             _ => {
-                return Err(Error::refused(format!("{name} cannot be moved"))
-                    .because(error.message())
-                    .hint(format!(
+                return Err(Error::refused(format!("{name} cannot be moved")).because(error.message()).hint(
+                    format!(
                         "check that {} is writable and the disk is not full",
                         repo.common_dir().display()
-                    )));
+                    ),
+                ));
             }
         }
     }

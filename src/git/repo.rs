@@ -20,9 +20,7 @@ impl Repo {
     /// # Errors
     /// None there; a SHA-256 or reftable repository, which libgit2 does not read; one owned by somebody else.
     pub fn discover() -> Result<Self> {
-        git2::Repository::open_from_env()
-            .map_err(|e| explain_open(&e))
-            .and_then(Self::from_inner)
+        git2::Repository::open_from_env().map_err(|e| explain_open(&e)).and_then(Self::from_inner)
     }
 
     /// Opens the repository at or above a path, whatever the environment says.
@@ -30,9 +28,7 @@ impl Repo {
     /// # Errors
     /// As [`Repo::discover`].
     pub fn open(path: &Path) -> Result<Self> {
-        git2::Repository::discover(path)
-            .map_err(|e| explain_open(&e))
-            .and_then(Self::from_inner)
+        git2::Repository::discover(path).map_err(|e| explain_open(&e)).and_then(Self::from_inner)
     }
 
     fn from_inner(inner: git2::Repository) -> Result<Self> {
@@ -41,16 +37,10 @@ impl Repo {
         // git does not hash every object it reads either: events carry SHA-256 ids of their own, evidence its digest,
         // and `git fsck` is there for the rest.
         git2::opts::strict_hash_verification(false);
-        let repo = Self {
-            inner,
-            common_dir,
-            config: OnceCell::new(),
-        };
+        let repo = Self { inner, common_dir, config: OnceCell::new() };
         // libgit2 opens some repositories whose refs or objects it then cannot read: say so before anything else.
-        let is = |key: &str, value: &str| {
-            repo.config_string(key)
-                .is_some_and(|v| v.eq_ignore_ascii_case(value))
-        };
+        let is =
+            |key: &str, value: &str| repo.config_string(key).is_some_and(|v| v.eq_ignore_ascii_case(value));
         if is("extensions.objectformat", "sha256") {
             return Err(sha256_refused());
         }
@@ -132,10 +122,7 @@ impl Repo {
     /// # Errors
     /// The commit is not here.
     pub fn tree_of(&self, commit: &Oid) -> Result<Oid> {
-        let found = self
-            .inner
-            .find_commit(to_git(commit)?)
-            .map_err(|e| missing("commit", commit, &e))?;
+        let found = self.inner.find_commit(to_git(commit)?).map_err(|e| missing("commit", commit, &e))?;
         Ok(from_git(found.tree_id()))
     }
 
@@ -144,10 +131,7 @@ impl Repo {
     /// # Errors
     /// The commit is not here.
     pub fn message_of(&self, commit: &Oid) -> Result<String> {
-        let found = self
-            .inner
-            .find_commit(to_git(commit)?)
-            .map_err(|e| missing("commit", commit, &e))?;
+        let found = self.inner.find_commit(to_git(commit)?).map_err(|e| missing("commit", commit, &e))?;
         Ok(String::from_utf8_lossy(found.message_bytes()).into_owned())
     }
 
@@ -156,10 +140,7 @@ impl Repo {
     /// # Errors
     /// The blob is not here.
     pub fn blob(&self, oid: &Oid) -> Result<Vec<u8>> {
-        let blob = self
-            .inner
-            .find_blob(to_git(oid)?)
-            .map_err(|e| missing("object", oid, &e))?;
+        let blob = self.inner.find_blob(to_git(oid)?).map_err(|e| missing("object", oid, &e))?;
         Ok(blob.content().to_vec())
     }
 
@@ -168,10 +149,7 @@ impl Repo {
     /// # Errors
     /// The commit is not here.
     pub fn file_at(&self, commit: &Oid, path: &str) -> Result<Option<Vec<u8>>> {
-        let found = self
-            .inner
-            .find_commit(to_git(commit)?)
-            .map_err(|e| missing("commit", commit, &e))?;
+        let found = self.inner.find_commit(to_git(commit)?).map_err(|e| missing("commit", commit, &e))?;
         let tree = found.tree().map_err(|e| missing("tree of commit", commit, &e))?;
         let Ok(entry) = tree.get_path(Path::new(path)) else {
             return Ok(None);
@@ -179,10 +157,7 @@ impl Repo {
         if entry.filemode() & 0o170_000 != 0o100_000 {
             return Ok(None);
         }
-        let blob = self
-            .inner
-            .find_blob(entry.id())
-            .map_err(|e| missing("file of commit", commit, &e))?;
+        let blob = self.inner.find_blob(entry.id()).map_err(|e| missing("file of commit", commit, &e))?;
         Ok(Some(blob.content().to_vec()))
     }
 
@@ -192,12 +167,12 @@ impl Repo {
     /// The object database cannot be written: a full disk, a read-only repository.
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
         self.inner.blob(bytes).map(from_git).map_err(|e| {
-            Error::refused("cannot write to the repository's object database")
-                .because(e.message())
-                .hint(format!(
+            Error::refused("cannot write to the repository's object database").because(e.message()).hint(
+                format!(
                     "check that {} is writable and the disk is not full",
                     self.common_dir.join("objects").display()
-                ))
+                ),
+            )
         })
     }
 
@@ -223,9 +198,7 @@ impl Repo {
 
     /// The configuration as it was when it was first asked for: every look at the live one reads all files again.
     fn config(&self) -> Option<&git2::Config> {
-        self.config
-            .get_or_init(|| self.inner.config().and_then(|mut c| c.snapshot()).ok())
-            .as_ref()
+        self.config.get_or_init(|| self.inner.config().and_then(|mut c| c.snapshot()).ok()).as_ref()
     }
 }
 
@@ -242,10 +215,7 @@ pub fn from_git(oid: git2::Oid) -> Oid {
 /// A 64-digit id, which this build of libgit2 does not know.
 pub fn to_git(oid: &Oid) -> Result<git2::Oid> {
     git2::Oid::from_str(oid.as_str()).map_err(|_| {
-        Error::refused(format!(
-            "{} is a SHA-256 object id, and this repository uses SHA-1",
-            oid.short()
-        ))
+        Error::refused(format!("{} is a SHA-256 object id, and this repository uses SHA-1", oid.short()))
     })
 }
 

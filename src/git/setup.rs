@@ -34,20 +34,12 @@ pub fn configure(git: &Git) -> Result<Vec<Setting>> {
     let mut wanted: Vec<Setting> = settings
         .remotes()
         .into_iter()
-        .map(|remote| Setting {
-            key: format!("remote.{remote}.fetch"),
-            value: fetch_refspec(&remote),
-        })
+        .map(|remote| Setting { key: format!("remote.{remote}.fetch"), value: fetch_refspec(&remote) })
         .collect();
-    wanted.push(Setting {
-        key: "notes.displayRef".into(),
-        value: DISPLAY_REF.into(),
-    });
+    wanted.push(Setting { key: "notes.displayRef".into(), value: DISPLAY_REF.into() });
     wanted.retain(|setting| !settings.has(setting));
     for setting in &wanted {
-        git.call(["config", "--local", "--add", &setting.key, &setting.value])
-            .writes()
-            .run()?;
+        git.call(["config", "--local", "--add", &setting.key, &setting.value]).writes().run()?;
     }
     Ok(wanted)
 }
@@ -56,10 +48,7 @@ pub fn configure(git: &Git) -> Result<Vec<Setting>> {
 pub fn unconfigure(git: &Git) -> Result<Vec<Setting>> {
     let settings = Settings::read(git, true)?;
     let ours = |setting: &&Setting| {
-        let fetch = setting
-            .key
-            .strip_prefix("remote.")
-            .and_then(|key| key.strip_suffix(".fetch"));
+        let fetch = setting.key.strip_prefix("remote.").and_then(|key| key.strip_suffix(".fetch"));
         fetch.is_some_and(|remote| setting.value == fetch_refspec(remote))
             || (setting.key == "notes.displayref" && setting.value == DISPLAY_REF)
     };
@@ -67,9 +56,7 @@ pub fn unconfigure(git: &Git) -> Result<Vec<Setting>> {
     removed.dedup();
     for Setting { key, value } in &removed {
         // Takes the section along when nothing is left in it.
-        git.call(["config", "--local", "--fixed-value", "--unset-all", key, value])
-            .writes()
-            .run()?;
+        git.call(["config", "--local", "--fixed-value", "--unset-all", key, value]).writes().run()?;
     }
     Ok(removed)
 }
@@ -125,18 +112,14 @@ fn danger(setting: Setting) -> Option<Danger> {
             return hit.then_some(Danger::FetchOverwrites(setting));
         }
         Some((_, "mirror")) => {
-            let off = ["false", "no", "off", "0"]
-                .iter()
-                .any(|word| setting.value.eq_ignore_ascii_case(word));
+            let off = ["false", "no", "off", "0"].iter().any(|word| setting.value.eq_ignore_ascii_case(word));
             return (!off).then_some(Danger::PushMirrors(setting));
         }
         _ => {}
     }
     match key {
         "notes.rewriteref"
-            if TRAVELLING
-                .iter()
-                .any(|name| glob(setting.value.as_bytes(), name.as_bytes())) =>
+            if TRAVELLING.iter().any(|name| glob(setting.value.as_bytes(), name.as_bytes())) =>
         {
             Some(Danger::NotesRewritten(setting))
         }
@@ -151,16 +134,8 @@ struct Settings(Vec<Setting>);
 impl Settings {
     fn read(git: &Git, local: bool) -> Result<Self> {
         let pattern = r"^(remote\..*\.(fetch|mirror|url)|notes\.(displayref|rewriteref)|core\.hookspath)$";
-        let scope = if local {
-            ["config", "--local"]
-        } else {
-            ["config", "--includes"]
-        };
-        let bytes = git
-            .call(scope)
-            .args(["-z", "--get-regexp", pattern])
-            .bytes_if_any()?
-            .unwrap_or_default();
+        let scope = if local { ["config", "--local"] } else { ["config", "--includes"] };
+        let bytes = git.call(scope).args(["-z", "--get-regexp", pattern]).bytes_if_any()?.unwrap_or_default();
         let entries = bytes.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
         Ok(Self(
             entries
@@ -168,10 +143,7 @@ impl Settings {
                     let text = String::from_utf8_lossy(entry);
                     // A key alone, without `=`, means true.
                     let (key, value) = text.split_once('\n').unwrap_or((&text, "true"));
-                    Setting {
-                        key: key.to_owned(),
-                        value: value.to_owned(),
-                    }
+                    Setting { key: key.to_owned(), value: value.to_owned() }
                 })
                 .collect(),
         ))
@@ -182,11 +154,7 @@ impl Settings {
             .0
             .iter()
             .filter_map(|setting| {
-                setting
-                    .key
-                    .strip_prefix("remote.")?
-                    .strip_suffix(".url")
-                    .map(str::to_owned)
+                setting.key.strip_prefix("remote.")?.strip_suffix(".url").map(str::to_owned)
             })
             .collect();
         names.sort();
@@ -257,12 +225,8 @@ mod tests {
         git("").call(["init", "-q", "-b", "main", "repo"]).run().unwrap();
         let repo = git("repo");
         repo.call(["remote", "add", "origin", "../remote"]).run().unwrap();
-        repo.call(["remote", "add", "odd.name/x", "../remote"])
-            .run()
-            .unwrap();
-        repo.call(["commit", "-q", "--allow-empty", "-m", "first"])
-            .run()
-            .unwrap();
+        repo.call(["remote", "add", "odd.name/x", "../remote"]).run().unwrap();
+        repo.call(["commit", "-q", "--allow-empty", "-m", "first"]).run().unwrap();
         repo.call(["push", "-q", "origin", "main"]).run().unwrap();
         (root, repo)
     }
@@ -271,10 +235,7 @@ mod tests {
     fn what_is_added_is_removed_to_the_byte() {
         let (root, git) = scene();
         let config = root.path().join("repo/.git/config");
-        for own in [
-            "",
-            "[notes]\n\tdisplayRef = refs/notes/mine # keep\n\trewriteMode = overwrite\n",
-        ] {
+        for own in ["", "[notes]\n\tdisplayRef = refs/notes/mine # keep\n\trewriteMode = overwrite\n"] {
             let before = fs::read_to_string(&config).unwrap() + own;
             fs::write(&config, &before).unwrap();
             assert_eq!(configure(&git).unwrap().len(), 3);
@@ -296,38 +257,17 @@ mod tests {
         let (_root, git) = scene();
         configure(&git).unwrap();
         git.call(["fetch", "-q", "origin"]).run().unwrap();
-        git.call(["notes", "--ref", "incidents", "add", "-m", "x"])
+        git.call(["notes", "--ref", "incidents", "add", "-m", "x"]).run().unwrap();
+        git.call(["notes", "--ref", "incidents-evidence", "add", "-m", "x"]).run().unwrap();
+        git.call(["push", "-q", "origin", "refs/notes/incidents", "refs/notes/incidents-evidence"])
             .run()
             .unwrap();
-        git.call(["notes", "--ref", "incidents-evidence", "add", "-m", "x"])
-            .run()
-            .unwrap();
-        git.call([
-            "push",
-            "-q",
-            "origin",
-            "refs/notes/incidents",
-            "refs/notes/incidents-evidence",
-        ])
-        .run()
-        .unwrap();
-        git.call(["notes", "--ref", "incidents", "append", "-m", "unpushed"])
-            .run()
-            .unwrap();
+        git.call(["notes", "--ref", "incidents", "append", "-m", "unpushed"]).run().unwrap();
         let mine = git.call(["rev-parse", "refs/notes/incidents"]).text().unwrap();
         git.call(["fetch", "-q", "--prune", "origin"]).run().unwrap();
-        assert_eq!(
-            git.call(["rev-parse", "refs/notes/incidents"]).text().unwrap(),
-            mine
-        );
-        let refs = git
-            .call(["for-each-ref", "--format=%(refname)", "refs/notes/remotes"])
-            .text()
-            .unwrap();
-        assert_eq!(
-            refs,
-            "refs/notes/remotes/origin/incidents\nrefs/notes/remotes/origin/incidents-evidence"
-        );
+        assert_eq!(git.call(["rev-parse", "refs/notes/incidents"]).text().unwrap(), mine);
+        let refs = git.call(["for-each-ref", "--format=%(refname)", "refs/notes/remotes"]).text().unwrap();
+        assert_eq!(refs, "refs/notes/remotes/origin/incidents\nrefs/notes/remotes/origin/incidents-evidence");
     }
 
     #[test]
@@ -335,9 +275,7 @@ mod tests {
         let (_root, git) = scene();
         configure(&git).unwrap();
         git.call(["notes", "add", "-m", "ordinary note"]).run().unwrap();
-        git.call(["notes", "--ref", DISPLAY_REF, "add", "-m", "incident line"])
-            .run()
-            .unwrap();
+        git.call(["notes", "--ref", DISPLAY_REF, "add", "-m", "incident line"]).run().unwrap();
         let log = git.call(["log", "-1"]).text().unwrap();
         assert!(
             log.contains("ordinary note") && log.contains("Notes (incident-lines):\n    incident line"),
@@ -351,16 +289,8 @@ mod tests {
         for (key, value, dangerous) in [
             ("remote.origin.fetch", "+refs/notes/*:refs/notes/*", true),
             ("remote.origin.fetch", "+refs/*:refs/*", true),
-            (
-                "remote.origin.fetch",
-                "refs/notes/incidents:refs/notes/incidents",
-                true,
-            ),
-            (
-                "remote.origin.fetch",
-                "refs/notes/*:refs/notes/remotes/origin/*",
-                false,
-            ),
+            ("remote.origin.fetch", "refs/notes/incidents:refs/notes/incidents", true),
+            ("remote.origin.fetch", "refs/notes/*:refs/notes/remotes/origin/*", false),
             ("remote.origin.fetch", "refs/notes/incidents", false),
             ("remote.origin.mirror", "true", true),
             ("remote.origin.mirror", "false", false),

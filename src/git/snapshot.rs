@@ -54,35 +54,21 @@ pub fn take(git: &Git, head: Option<Oid>, head_tree: Option<Oid>) -> Result<Snap
     } else {
         None
     };
-    Ok(Snapshot {
-        commit: head,
-        tree,
-        dirty,
-        diff,
-        untracked,
-        left_out,
-    })
+    Ok(Snapshot { commit: head, tree, dirty, diff, untracked, left_out })
 }
 
 /// The tree of everything in the working tree, through an index and an object store that are thrown away.
 fn name_of(git: &Git) -> Result<Oid> {
     let scratch = tempfile::tempdir()?;
     let index = scratch.path().join("index");
-    let real_index = git
-        .call(["rev-parse", "--path-format=absolute", "--git-path", "index"])
-        .text()?;
-    let objects = git
-        .call(["rev-parse", "--path-format=absolute", "--git-path", "objects"])
-        .text()?;
+    let real_index = git.call(["rev-parse", "--path-format=absolute", "--git-path", "index"]).text()?;
+    let objects = git.call(["rev-parse", "--path-format=absolute", "--git-path", "objects"]).text()?;
     // The copy carries the file times, so that unchanged files are not read again. It must be as old as the index
     // itself: git reads again what was changed in the second in which the index was written, and only that.
     if Path::new(real_index.trim()).exists() {
         std::fs::copy(real_index.trim(), &index)?;
         let written = std::fs::metadata(real_index.trim())?.modified()?;
-        std::fs::File::options()
-            .write(true)
-            .open(&index)?
-            .set_modified(written)?;
+        std::fs::File::options().write(true).open(&index)?.set_modified(written)?;
     }
     let store = scratch.path().join("objects");
     std::fs::create_dir(&store)?;

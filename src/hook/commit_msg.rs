@@ -47,27 +47,18 @@ pub fn run(session: &Session, arguments: &[String], say: Say<'_>) -> Result<i32>
             Err(error) => {
                 let certain = looks_like_ours(value);
                 let tone = if certain { Tone::Bad } else { Tone::Look };
-                say(Line::new(
-                    tone,
-                    format!("{INCIDENT}: {value} names no incident here"),
-                ));
+                say(Line::new(tone, format!("{INCIDENT}: {value} names no incident here")));
                 for cause in error.causes() {
                     say(Line::new(Tone::Plain, format!("  {cause}")));
                 }
                 if let Some(id) = active.incident.as_ref().filter(|_| certain) {
-                    say(Line::new(
-                        Tone::Look,
-                        format!("  the active one is {}", id.short()),
-                    ));
+                    say(Line::new(Tone::Look, format!("  the active one is {}", id.short())));
                 }
                 for hint in error.hints() {
                     say(Line::new(Tone::Look, format!("  hint: {hint}")));
                 }
                 if certain {
-                    say(Line::new(
-                        Tone::Look,
-                        format!("  your message is kept in {}", file.display()),
-                    ));
+                    say(Line::new(Tone::Look, format!("  your message is kept in {}", file.display())));
                     return Ok(Kind::Refused.exit_code());
                 }
             }
@@ -82,10 +73,7 @@ pub fn run(session: &Session, arguments: &[String], say: Say<'_>) -> Result<i32>
     let Ok(incident) = session.incident(&id) else {
         say(Line::new(
             Tone::Look,
-            format!(
-                "the active incident {} is not here; no trailer was added",
-                id.short()
-            ),
+            format!("the active incident {} is not here; no trailer was added", id.short()),
         ));
         return Ok(0);
     };
@@ -94,15 +82,10 @@ pub fn run(session: &Session, arguments: &[String], say: Say<'_>) -> Result<i32>
         return Ok(0);
     }
     let ticket = incident.ticket.trim();
-    let name = if ticket.is_empty() || ticket.contains('\n') {
-        id.short().to_owned()
-    } else {
-        ticket.to_owned()
-    };
-    let attempt = active
-        .attempt
-        .filter(|event| incident.attempt(*event).is_some())
-        .map(|event| event.short());
+    let name =
+        if ticket.is_empty() || ticket.contains('\n') { id.short().to_owned() } else { ticket.to_owned() };
+    let attempt =
+        active.attempt.filter(|event| incident.attempt(*event).is_some()).map(|event| event.short());
     let mut wanted: Vec<(&str, &str)> = Vec::new();
     if there.is_empty() {
         wanted.push((INCIDENT, &name));
@@ -116,10 +99,7 @@ pub fn run(session: &Session, arguments: &[String], say: Say<'_>) -> Result<i32>
         return Ok(0);
     }
     let mode = session.repo.config_string("commit.cleanup");
-    let template = session
-        .repo
-        .config_string("commit.template")
-        .and_then(|path| std::fs::read(path).ok());
+    let template = session.repo.config_string("commit.template").and_then(|path| std::fs::read(path).ok());
     let cleanup = Cleanup {
         comment: comment.as_deref(),
         mode: mode.as_deref(),
@@ -129,10 +109,7 @@ pub fn run(session: &Session, arguments: &[String], say: Say<'_>) -> Result<i32>
     match trailers::add_trailers(&session.git(), &file, &cleanup, &wanted)? {
         Added::Added | Added::Present => {}
         Added::Skipped(reason) => {
-            say(Line::new(
-                Tone::Quiet,
-                format!("no trailer for incident {name}: {}", reason.reason()),
-            ));
+            say(Line::new(Tone::Quiet, format!("no trailer for incident {name}: {}", reason.reason())));
         }
     }
     Ok(0)
@@ -151,16 +128,9 @@ fn marker(edited: bool, configured: Option<&str>) -> &str {
 /// comments then show that `#` lines will be cut.
 fn ends_with_help(message: &[u8]) -> bool {
     let text = String::from_utf8_lossy(message);
-    let block: Vec<&str> = text
-        .trim_end()
-        .lines()
-        .rev()
-        .take_while(|line| line.starts_with('#'))
-        .collect();
+    let block: Vec<&str> = text.trim_end().lines().rev().take_while(|line| line.starts_with('#')).collect();
     block.contains(&"#")
-        && block
-            .iter()
-            .all(|line| *line == "#" || line.starts_with("# ") || line.starts_with("#\t"))
+        && block.iter().all(|line| *line == "#" || line.starts_with("# ") || line.starts_with("#\t"))
 }
 
 /// Whether a value can only be an id of ours: digits of one, and enough of them.
@@ -171,15 +141,11 @@ fn looks_like_ours(value: &str) -> bool {
 }
 
 fn has_word(message: &[u8], word: &[u8]) -> bool {
-    message
-        .windows(word.len())
-        .any(|window| window.eq_ignore_ascii_case(word))
+    message.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
 }
 
 fn in_rebase(git_dir: &Path) -> bool {
-    ["rebase-merge", "rebase-apply"]
-        .iter()
-        .any(|name| git_dir.join(name).is_dir())
+    ["rebase-merge", "rebase-apply"].iter().any(|name| git_dir.join(name).is_dir())
 }
 
 #[cfg(test)]
@@ -188,9 +154,7 @@ mod tests {
 
     #[test]
     fn the_help_of_git_is_known_from_numbers_of_issues() {
-        assert!(ends_with_help(
-            b"Subject\n\n# Please enter\n#\n# On branch main\n#\tnew file: a\n"
-        ));
+        assert!(ends_with_help(b"Subject\n\n# Please enter\n#\n# On branch main\n#\tnew file: a\n"));
         assert!(!ends_with_help(b"Subject\n\n#12\n#13\n"));
         assert!(!ends_with_help(b"Subject\n\n# Heading\n"));
         assert!(!ends_with_help(b""));

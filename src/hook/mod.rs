@@ -40,10 +40,7 @@ pub struct Line {
 impl Line {
     /// A line.
     pub fn new(tone: Tone, text: impl Into<String>) -> Self {
-        Self {
-            tone,
-            text: text.into(),
-        }
+        Self { tone, text: text.into() }
     }
 }
 

@@ -38,19 +38,12 @@ pub fn run(session: &Session, say: Say<'_>) -> Result<()> {
 
 fn link(session: &Session, id: &Oid, head: &Oid, attempts: &[String], say: Say<'_>) -> Result<()> {
     let incident = session.incident(id)?;
-    if incident
-        .links
-        .iter()
-        .any(|link| link.commit == *head && !link.unlinked)
-    {
+    if incident.links.iter().any(|link| link.commit == *head && !link.unlinked) {
         return Ok(());
     }
     let attempt = attempts.iter().find_map(|digits| attempt(&incident, digits));
     session.link_commit(id, head, Role::Related, attempt)?;
-    say(Line::new(
-        Tone::Quiet,
-        format!("{} belongs to incident {}", head.short(), id.short()),
-    ));
+    say(Line::new(Tone::Quiet, format!("{} belongs to incident {}", head.short(), id.short())));
     Ok(())
 }
 

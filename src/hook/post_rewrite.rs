@@ -20,10 +20,7 @@ pub fn run(session: &Session, input: &[u8], say: Say<'_>) -> Result<()> {
     let mut by_incident: BTreeMap<String, Vec<(Oid, Oid)>> = BTreeMap::new();
     for (old, new) in pairs(input) {
         for id in lines::incidents_on(&session.repo, &old)? {
-            by_incident
-                .entry(id)
-                .or_default()
-                .push((old.clone(), new.clone()));
+            by_incident.entry(id).or_default().push((old.clone(), new.clone()));
         }
     }
     for (short, moves) in by_incident {
@@ -56,10 +53,8 @@ fn pairs(input: &[u8]) -> Vec<(Oid, Oid)> {
 fn follow(session: &Session, id: &Oid, moves: &[(Oid, Oid)]) -> Result<usize> {
     let incident = session.incident(id)?;
     let linked = |commit: &Oid| incident.links.iter().any(|l| l.commit == *commit && !l.unlinked);
-    let due: Vec<&(Oid, Oid)> = moves
-        .iter()
-        .filter(|(old, new)| linked(old) && session.repo.is_commit(new))
-        .collect();
+    let due: Vec<&(Oid, Oid)> =
+        moves.iter().filter(|(old, new)| linked(old) && session.repo.is_commit(new)).collect();
     if due.is_empty() {
         return Ok(0);
     }
@@ -79,17 +74,11 @@ fn follow(session: &Session, id: &Oid, moves: &[(Oid, Oid)]) -> Result<usize> {
         }
         // post-commit has linked the new commit as related; the role that came with the old one says more.
         for new in doubled(&incident, &due) {
-            draft.add(CommitUnlinked {
-                commit: new,
-                role: Some(Role::Related),
-            })?;
+            draft.add(CommitUnlinked { commit: new, role: Some(Role::Related) })?;
         }
         Ok(())
     })?;
-    let former: Vec<Oid> = due
-        .iter()
-        .flat_map(|(old, new)| [old.clone(), new.clone()])
-        .collect();
+    let former: Vec<Oid> = due.iter().flat_map(|(old, new)| [old.clone(), new.clone()]).collect();
     session.project_lines(&session.incident(id)?, &former)?;
     Ok(due.len())
 }
@@ -97,10 +86,7 @@ fn follow(session: &Session, id: &Oid, moves: &[(Oid, Oid)]) -> Result<usize> {
 /// New commits that are linked as related already, and inherit a role that says more.
 fn doubled(incident: &Incident, due: &[&(Oid, Oid)]) -> Vec<Oid> {
     let has = |commit: &Oid, wanted: fn(Role) -> bool| {
-        incident
-            .links
-            .iter()
-            .any(|l| l.commit == *commit && !l.unlinked && wanted(l.role))
+        incident.links.iter().any(|l| l.commit == *commit && !l.unlinked && wanted(l.role))
     };
     let mut doubled: Vec<Oid> = due
         .iter()
@@ -120,10 +106,7 @@ mod tests {
     #[test]
     fn reads_what_git_writes() {
         let (a, b) = ("1".repeat(40), "2".repeat(40));
-        let input = format!(
-            "{a} {b}\n{b} {a} extra words\nnonsense\n{a} {a}\n{a} {}\n",
-            "0".repeat(40)
-        );
+        let input = format!("{a} {b}\n{b} {a} extra words\nnonsense\n{a} {a}\n{a} {}\n", "0".repeat(40));
         assert_eq!(pairs(input.as_bytes()).len(), 2);
     }
 

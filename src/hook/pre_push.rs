@@ -24,18 +24,11 @@ pub fn run(session: &Session, arguments: &[String], input: &[u8], say: Say<'_>) 
     let push = push::parse(input);
     let mut exit = 0;
     if let Some(line) = push.strange.first() {
-        say(Line::new(
-            Tone::Bad,
-            format!("line {line} of what git says about this push is not understood"),
-        ));
+        say(Line::new(Tone::Bad, format!("line {line} of what git says about this push is not understood")));
         exit = Kind::Refused.exit_code();
     }
     let mut subjects = Vec::new();
-    for update in push
-        .updates
-        .iter()
-        .filter(|update| update.matter() == Matter::Judge)
-    {
+    for update in push.updates.iter().filter(|update| update.matter() == Matter::Judge) {
         match subject(session, remote, update) {
             Ok(Some(subject)) if !subjects.contains(&subject) => subjects.push(subject),
             Ok(_) => {}
@@ -51,11 +44,8 @@ pub fn run(session: &Session, arguments: &[String], input: &[u8], say: Say<'_>) 
 /// What is judged for an update; `None` when it brings nothing that would need it.
 fn subject(session: &Session, remote: Option<&str>, update: &Update) -> Result<Option<Subject>> {
     if !session.repo.has_object(&update.local) {
-        return Err(Error::refused(format!(
-            "object {} is not in this repository",
-            update.local.short()
-        ))
-        .hint("in a shallow or partial clone: git fetch --unshallow, or git fetch --refetch"));
+        return Err(Error::refused(format!("object {} is not in this repository", update.local.short()))
+            .hint("in a shallow or partial clone: git fetch --unshallow, or git fetch --refetch"));
     }
     let Ok(commit) = session.repo.resolve_commit(update.local.as_str()) else {
         // A tag of a file or a tree: no commit, no gates.
@@ -64,10 +54,7 @@ fn subject(session: &Session, remote: Option<&str>, update: &Update) -> Result<O
     let former = update.former().filter(|oid| session.repo.is_commit(oid)).cloned();
     let former = former.or_else(|| {
         let branch = update.remote_ref.strip_prefix("refs/heads/")?;
-        session
-            .repo
-            .resolve_commit(&format!("refs/remotes/{}/{branch}", remote?))
-            .ok()
+        session.repo.resolve_commit(&format!("refs/remotes/{}/{branch}", remote?)).ok()
     });
     let rules = session.config_at(&commit)?.pre_push;
     let protected = rules.protects(&update.remote_ref).then_some(&rules);
@@ -100,10 +87,7 @@ fn refuse(mode: PushMode, error: &Error, say: Say<'_>) -> i32 {
         PushMode::Off => 0,
         PushMode::Warn => {
             say_error(say, Tone::Look, error);
-            say(Line::new(
-                Tone::Look,
-                "the push goes on, as pre-push.mode is \"warn\"",
-            ));
+            say(Line::new(Tone::Look, "the push goes on, as pre-push.mode is \"warn\""));
             0
         }
         PushMode::Enforce => {
@@ -115,16 +99,8 @@ fn refuse(mode: PushMode, error: &Error, say: Say<'_>) -> i32 {
 
 fn judge(session: &Session, subjects: &[Subject], say: Say<'_>) -> i32 {
     let policies: Vec<_> = subjects.iter().map(|s| session.push_policy(s)).collect();
-    let inline = policies
-        .iter()
-        .flatten()
-        .map(|p| p.inline)
-        .min()
-        .unwrap_or_default();
-    let options = Options {
-        deadline: Some(Instant::now() + inline),
-        failures_stand: false,
-    };
+    let inline = policies.iter().flatten().map(|p| p.inline).min().unwrap_or_default();
+    let options = Options { deadline: Some(Instant::now() + inline), failures_stand: false };
     let reports = session.validate(subjects, options, &mut |progress| {
         if let Some(line) = table::progress(&progress) {
             say(line);
@@ -163,19 +139,13 @@ fn one(report: &Report, say: Say<'_>, waiting: &mut Vec<Subject>) -> i32 {
     }
     let verdict = report.verdict();
     if report.results.iter().any(|r| r.deferred) {
-        say(Line::new(
-            Tone::Look,
-            "pending gates wait for their device; protected refs will ask for them",
-        ));
+        say(Line::new(Tone::Look, "pending gates wait for their device; protected refs will ask for them"));
     }
     if verdict == Verdict::Pass {
         return 0;
     }
     if report.mode == PushMode::Warn {
-        say(Line::new(
-            Tone::Look,
-            "the push goes on, as pre-push.mode is \"warn\"",
-        ));
+        say(Line::new(Tone::Look, "the push goes on, as pre-push.mode is \"warn\""));
         return 0;
     }
     say(Line::new(Tone::Bad, format!("the push to {target} is refused")));
@@ -198,14 +168,8 @@ fn hand_over(session: &Session, waiting: &[Subject], say: Say<'_>) {
             _ => format!("git incident validate --wait {}", commit.short()),
         })
         .collect();
-    say(Line::new(
-        Tone::Look,
-        "the gates run in the background; wait for them and push again:",
-    ));
-    say(Line::new(
-        Tone::Look,
-        format!("  {} && git push", waits.join(" && ")),
-    ));
+    say(Line::new(Tone::Look, "the gates run in the background; wait for them and push again:"));
+    say(Line::new(Tone::Look, format!("  {} && git push", waits.join(" && "))));
 }
 
 /// Of two exit statuses the one that tells more: a failure before a refusal before not knowing.

@@ -9,18 +9,16 @@ use super::{Line, Tone};
 /// What a person sees while gates run.
 pub fn progress(progress: &Progress<'_>) -> Option<Line> {
     match progress {
-        Progress::Waiting => Some(Line::new(
-            Tone::Quiet,
-            "waiting for another validation of this repository …",
-        )),
+        Progress::Waiting => {
+            Some(Line::new(Tone::Quiet, "waiting for another validation of this repository …"))
+        }
         Progress::Started(job) => {
             let text = format!("{} on {} ({}) …", job.gate.id, job.commit.short(), job.because);
             Some(Line::new(Tone::Quiet, text))
         }
-        Progress::Run(job, number, wanted) if *wanted > 1 => Some(Line::new(
-            Tone::Quiet,
-            format!("{}: run {number} of {wanted}", job.gate.id),
-        )),
+        Progress::Run(job, number, wanted) if *wanted > 1 => {
+            Some(Line::new(Tone::Quiet, format!("{}: run {number} of {wanted}", job.gate.id)))
+        }
         Progress::Run(..) | Progress::Ended(_) => None,
     }
 }
@@ -33,26 +31,15 @@ pub fn lines(report: &Report) -> Vec<Line> {
         lines.push(Line::new(Tone::Look, remark.clone()));
     }
     for (gate, change) in &report.changes {
-        let text = format!(
-            "this push {} the protected gate {gate}; the protected version decides",
-            change.word()
-        );
+        let text =
+            format!("this push {} the protected gate {gate}; the protected version decides", change.word());
         lines.push(Line::new(Tone::Look, text));
     }
-    let width = report
-        .results
-        .iter()
-        .map(|r| r.gate.chars().count())
-        .max()
-        .unwrap_or(0);
+    let width = report.results.iter().map(|r| r.gate.chars().count()).max().unwrap_or(0);
     for result in &report.results {
         lines.push(row(result, width));
     }
-    for result in report
-        .results
-        .iter()
-        .filter(|r| r.verdict != Verdict::Pass && !r.deferred)
-    {
+    for result in report.results.iter().filter(|r| r.verdict != Verdict::Pass && !r.deferred) {
         details(result, &mut lines);
     }
     lines
@@ -81,20 +68,14 @@ fn row(result: &GateResult, width: usize) -> Line {
 
 fn details(result: &GateResult, lines: &mut Vec<Line>) {
     if !result.output.is_empty() {
-        lines.push(Line::new(
-            Tone::Quiet,
-            format!("the end of what {} said:", result.gate),
-        ));
+        lines.push(Line::new(Tone::Quiet, format!("the end of what {} said:", result.gate)));
         for line in result.output.lines() {
             lines.push(Line::new(Tone::Plain, format!("  | {line}")));
         }
     }
     if result.verdict != Verdict::NotRun || result.record.is_some() {
-        let again = format!(
-            "run it again: git incident validate {} --gate {}",
-            result.commit.short(),
-            result.gate
-        );
+        let again =
+            format!("run it again: git incident validate {} --gate {}", result.commit.short(), result.gate);
         lines.push(Line::new(Tone::Look, again));
     }
 }

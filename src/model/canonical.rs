@@ -59,10 +59,7 @@ fn check(value: &Value, depth: usize) -> Result<()> {
 /// # Errors
 /// What is not canonical, in words.
 pub fn end_of_value(text: &str, start: usize) -> Result<usize, &'static str> {
-    let mut scanner = Scanner {
-        bytes: text.as_bytes(),
-        at: start,
-    };
+    let mut scanner = Scanner { bytes: text.as_bytes(), at: start };
     scanner.value(0)?;
     Ok(scanner.at)
 }
@@ -169,10 +166,7 @@ impl<'a> Scanner<'a> {
 
     fn number(&mut self) -> Result<(), &'static str> {
         let negative = self.eat(b'-');
-        let digits = self.bytes[self.at..]
-            .iter()
-            .take_while(|b| b.is_ascii_digit())
-            .take(17);
+        let digits = self.bytes[self.at..].iter().take_while(|b| b.is_ascii_digit()).take(17);
         let (mut value, mut count) = (0_u64, 0);
         for digit in digits {
             value = value * 10 + u64::from(digit - b'0');
@@ -268,10 +262,7 @@ mod tests {
     #[test]
     fn sorts_keys_and_packs() {
         let value = json!({"b": [1, {"z": null, "a": "é\n\u{1}"}], "a": true});
-        assert_eq!(
-            to_string(&value).unwrap(),
-            r#"{"a":true,"b":[1,{"a":"é\n\u0001","z":null}]}"#
-        );
+        assert_eq!(to_string(&value).unwrap(), r#"{"a":true,"b":[1,{"a":"é\n\u0001","z":null}]}"#);
     }
 
     #[test]

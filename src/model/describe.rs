@@ -7,19 +7,10 @@ use super::incident::{GateResult, Incident};
 /// A command as a POSIX shell would read it back: arguments quoted only where they must be.
 pub fn command(argv: &[String]) -> String {
     let plain = |arg: &str| {
-        !arg.is_empty()
-            && arg
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"-_./:=,+@%^".contains(&b))
+        !arg.is_empty() && arg.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./:=,+@%^".contains(&b))
     };
     argv.iter()
-        .map(|arg| {
-            if plain(arg) {
-                arg.clone()
-            } else {
-                format!("'{}'", arg.replace('\'', r"'\''"))
-            }
-        })
+        .map(|arg| if plain(arg) { arg.clone() } else { format!("'{}'", arg.replace('\'', r"'\''")) })
         .collect::<Vec<_>>()
         .join(" ")
 }
@@ -31,21 +22,10 @@ pub fn command(argv: &[String]) -> String {
 /// is passed over.
 pub fn machine(environment: &Value) -> String {
     let text = |value: &Value, key: &str| {
-        value
-            .get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .trim()
-            .to_owned()
+        value.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
     };
     let mut gpus: Vec<(String, usize)> = Vec::new();
-    for gpu in environment
-        .get("gpus")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .take(64)
-    {
+    for gpu in environment.get("gpus").and_then(Value::as_array).into_iter().flatten().take(64) {
         let (name, driver) = (text(gpu, "name"), text(gpu, "driver"));
         let label = match (name.is_empty(), driver.is_empty()) {
             (true, _) => continue,
@@ -60,25 +40,14 @@ pub fn machine(environment: &Value) -> String {
     if !gpus.is_empty() {
         return gpus
             .iter()
-            .map(|(label, count)| {
-                if *count == 1 {
-                    label.clone()
-                } else {
-                    format!("{count} × {label}")
-                }
-            })
+            .map(|(label, count)| if *count == 1 { label.clone() } else { format!("{count} × {label}") })
             .collect::<Vec<_>>()
             .join(", ");
     }
     let cpu = text(environment, "cpu");
     if cpu.is_empty() {
         let parts = [text(environment, "os"), text(environment, "arch")];
-        return parts
-            .iter()
-            .filter(|p| !p.is_empty())
-            .cloned()
-            .collect::<Vec<_>>()
-            .join(" ");
+        return parts.iter().filter(|p| !p.is_empty()).cloned().collect::<Vec<_>>().join(" ");
     }
     match environment.get("cpus").and_then(Value::as_u64) {
         Some(count) if count > 1 => format!("CPU only: {cpu}, {count} processors"),
@@ -113,18 +82,9 @@ mod tests {
     #[test]
     fn machines_name_what_counts() {
         let gpu = json!({"vendor": "nvidia", "name": "B200", "driver": "570.1"});
-        assert_eq!(
-            machine(&json!({"gpus": [gpu, gpu], "cpu": "x"})),
-            "2 × B200 (driver 570.1)"
-        );
-        assert_eq!(
-            machine(&json!({"gpus": [], "cpu": "Zen", "cpus": 8})),
-            "CPU only: Zen, 8 processors"
-        );
-        assert_eq!(
-            machine(&json!({"os": "Debian", "arch": "x86_64"})),
-            "Debian x86_64"
-        );
+        assert_eq!(machine(&json!({"gpus": [gpu, gpu], "cpu": "x"})), "2 × B200 (driver 570.1)");
+        assert_eq!(machine(&json!({"gpus": [], "cpu": "Zen", "cpus": 8})), "CPU only: Zen, 8 processors");
+        assert_eq!(machine(&json!({"os": "Debian", "arch": "x86_64"})), "Debian x86_64");
         for odd in [json!(null), json!([1]), json!({"gpus": 3, "cpu": {}}), json!("x")] {
             assert_eq!(machine(&odd), "");
         }

@@ -55,12 +55,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// An error of the given class.
     pub fn new(kind: Kind, what: impl Into<String>) -> Self {
-        Self(Box::new(Inner {
-            kind,
-            what: what.into(),
-            causes: Vec::new(),
-            hints: Vec::new(),
-        }))
+        Self(Box::new(Inner { kind, what: what.into(), causes: Vec::new(), hints: Vec::new() }))
     }
 
     /// A refusal (exit 1).
@@ -155,10 +150,7 @@ mod tests {
         let error = Error::refused("the blob is missing")
             .because("odb: not found")
             .while_doing("cannot show evidence");
-        assert_eq!(
-            error.to_string(),
-            "cannot show evidence: the blob is missing: odb: not found"
-        );
+        assert_eq!(error.to_string(), "cannot show evidence: the blob is missing: odb: not found");
         assert_eq!(error.kind().exit_code(), 1);
     }
 }

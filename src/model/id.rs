@@ -110,18 +110,11 @@ impl From<EventId> for String {
 
 /// Whether a text is made of lower-case hexadecimal digits only (and is not empty).
 pub fn is_lower_hex(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
 fn digit(byte: u8) -> u8 {
-    if byte.is_ascii_digit() {
-        byte - b'0'
-    } else {
-        byte - b'a' + 10
-    }
+    if byte.is_ascii_digit() { byte - b'0' } else { byte - b'a' + 10 }
 }
 
 #[cfg(test)]

@@ -151,10 +151,7 @@ impl Incident {
         });
         let series = self.repro.runs.iter().map(|r| {
             let end = r.stamp.at.millis();
-            (
-                end.saturating_sub(i64::try_from(r.millis).unwrap_or(i64::MAX)),
-                end,
-            )
+            (end.saturating_sub(i64::try_from(r.millis).unwrap_or(i64::MAX)), end)
         });
         let mut spans: Vec<(i64, i64)> = attempts.chain(runs).chain(series).collect();
         spans.sort_unstable();
@@ -215,9 +212,7 @@ impl Attempt {
 
     /// The first line of what describes it best.
     pub fn headline(&self) -> &str {
-        let text = [&self.title, &self.hypothesis, &self.action]
-            .into_iter()
-            .find(|t| !t.is_empty());
+        let text = [&self.title, &self.hypothesis, &self.action].into_iter().find(|t| !t.is_empty());
         text.map_or("(no description)", |t| t.lines().next().unwrap_or_default())
     }
 

@@ -43,16 +43,8 @@ pub fn wilson(failures: u32, runs: u32) -> (f64, f64) {
     let half = Z * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
     let scale = 1.0 + z2 / n;
     // The closed ends are exact by definition; rounding would leave 1e-17 there.
-    let lower = if failures == 0 {
-        0.0
-    } else {
-        ((middle - half) / scale).clamp(0.0, 1.0)
-    };
-    let upper = if failures >= runs {
-        1.0
-    } else {
-        ((middle + half) / scale).clamp(0.0, 1.0)
-    };
+    let lower = if failures == 0 { 0.0 } else { ((middle - half) / scale).clamp(0.0, 1.0) };
+    let upper = if failures >= runs { 1.0 } else { ((middle + half) / scale).clamp(0.0, 1.0) };
     (lower, upper)
 }
 
@@ -71,18 +63,10 @@ pub fn deterministic(failures: u32, runs: u32) -> bool {
 /// a fix cheaper to prove. [`NEVER`] when the bug was never seen.
 pub fn passes_needed(failures: u32, runs: u32) -> u32 {
     let (lower, _) = wilson(failures, runs);
-    let least = if deterministic(failures, runs) {
-        LEAST_WHEN_DETERMINISTIC
-    } else {
-        LEAST_WHEN_FLAKY
-    };
+    let least = if deterministic(failures, runs) { LEAST_WHEN_DETERMINISTIC } else { LEAST_WHEN_FLAKY };
     // `ln_1p` keeps the digits of tiny rates, where `ln(1 − lower)` would round to nothing.
     let passes = (FOOLED.ln() / (-lower).ln_1p()).ceil();
-    if lower <= 0.0 || passes >= f64::from(NEVER) {
-        NEVER
-    } else {
-        least.max(passes as u32)
-    }
+    if lower <= 0.0 || passes >= f64::from(NEVER) { NEVER } else { least.max(passes as u32) }
 }
 
 /// Whether the repro shows the bug dependably enough to judge a fix by it.
@@ -119,11 +103,7 @@ mod tests {
         assert_eq!(passes_needed(2, 2), 8);
         assert_eq!(passes_needed(1, 1), 13);
         assert_eq!(passes_needed(30, 30), 2, "deterministic and well established");
-        assert_eq!(
-            passes_needed(29, 30),
-            5,
-            "not deterministic: never fewer than five"
-        );
+        assert_eq!(passes_needed(29, 30), 5, "not deterministic: never fewer than five");
         assert_eq!(passes_needed(1, 5), 82, "five runs hardly know the rate");
     }
 
@@ -131,11 +111,7 @@ mod tests {
     fn an_established_one_in_five_needs_about_fourteen() {
         assert_eq!(passes_needed(200, 1_000), 16);
         assert_eq!(passes_needed(20_000, 100_000), 14);
-        assert_eq!(
-            (0.05_f64.ln() / 0.8_f64.ln()).ceil() as u32,
-            14,
-            "the limit of certain knowledge"
-        );
+        assert_eq!((0.05_f64.ln() / 0.8_f64.ln()).ceil() as u32, 14, "the limit of certain knowledge");
     }
 
     #[test]

@@ -33,10 +33,7 @@ impl<T: PartialEq> Rivals<T> {
 
 impl<T> Default for Rivals<T> {
     fn default() -> Self {
-        Self {
-            values: Vec::new(),
-            events: Vec::new(),
-        }
+        Self { values: Vec::new(), events: Vec::new() }
     }
 }
 

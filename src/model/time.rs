@@ -57,14 +57,7 @@ impl Timestamp {
     /// The date and minute, as people read it in lists: `2026-03-01 12:30`.
     pub fn to_minute(self) -> String {
         let t = self.moment();
-        format!(
-            "{:04}-{:02}-{:02} {:02}:{:02}",
-            t.year(),
-            u8::from(t.month()),
-            t.day(),
-            t.hour(),
-            t.minute()
-        )
+        format!("{:04}-{:02}-{:02} {:02}:{:02}", t.year(), u8::from(t.month()), t.day(), t.hour(), t.minute())
     }
 
     /// The date: `2026-03-01`.

@@ -34,18 +34,13 @@ pub(super) fn end(bytes: &[u8], start: usize) -> Option<usize> {
 
 fn next_line<'a>(bytes: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
     let rest = bytes.get(*at..).filter(|rest| !rest.is_empty())?;
-    let length = rest
-        .iter()
-        .position(|&byte| byte == b'\n')
-        .map_or(rest.len(), |newline| newline + 1);
+    let length = rest.iter().position(|&byte| byte == b'\n').map_or(rest.len(), |newline| newline + 1);
     *at += length;
     Some(&rest[..super::content_length(&rest[..length])])
 }
 
 fn is_hunk_header(line: &[u8]) -> bool {
-    let size = line
-        .strip_prefix(b"literal ")
-        .or_else(|| line.strip_prefix(b"delta "));
+    let size = line.strip_prefix(b"literal ").or_else(|| line.strip_prefix(b"delta "));
     size.is_some_and(|size| !size.is_empty() && size.len() < 20 && size.iter().all(u8::is_ascii_digit))
 }
 

@@ -52,9 +52,7 @@ fn contains(value: &[u8], word: &[u8]) -> bool {
 }
 
 fn contains_ignoring_case(value: &[u8], word: &[u8]) -> bool {
-    value
-        .windows(word.len())
-        .any(|window| window.eq_ignore_ascii_case(word))
+    value.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
 }
 
 /// `8-4-4-4-12` hex digits.
@@ -119,26 +117,14 @@ pub(super) fn is_path(value: &[u8]) -> bool {
 
 /// Is the name one under which digests and public things are kept?
 pub(super) fn is_harmless_name(name: &[u8]) -> bool {
-    const ANYWHERE: [&[u8]; 9] = [
-        b"commit",
-        b"digest",
-        b"oid",
-        b"checksum",
-        b"fingerprint",
-        b"md5",
-        b"public",
-        b"pub",
-        b"tokenizer",
-    ];
+    const ANYWHERE: [&[u8]; 9] =
+        [b"commit", b"digest", b"oid", b"checksum", b"fingerprint", b"md5", b"public", b"pub", b"tokenizer"];
     const LAST: [&[u8]; 14] = [
         b"file", b"path", b"dir", b"url", b"uri", b"name", b"type", b"class", b"count", b"length", b"size",
         b"format", b"expires", b"limit",
     ];
     let is_separator = |byte: &u8| !byte.is_ascii_alphanumeric();
-    let mut parts = name
-        .split(is_separator)
-        .filter(|part| !part.is_empty())
-        .peekable();
+    let mut parts = name.split(is_separator).filter(|part| !part.is_empty()).peekable();
     while let Some(part) = parts.next() {
         let last = parts.peek().is_none();
         let lower = part.to_ascii_lowercase();
@@ -166,13 +152,9 @@ mod tests {
 
     #[test]
     fn words_are_told_from_noise() {
-        for words in [
-            "self.tokenizer.encode",
-            "MyLongClassName",
-            "getpass-getpass",
-            "torch.float16",
-            "NOT_SET_AT_ALL",
-        ] {
+        for words in
+            ["self.tokenizer.encode", "MyLongClassName", "getpass-getpass", "torch.float16", "NOT_SET_AT_ALL"]
+        {
             assert!(is_words(words.as_bytes()), "{words}");
         }
         for noise in ["qZvTrPwLkXbNmJhG", "a8f3k2m9x7c1v5b0", "kjhgfdsaqwertyuiopz"] {

@@ -25,9 +25,7 @@ fn label(bytes: &[u8]) -> Option<&[u8]> {
     let rest = bytes.strip_prefix(BEGIN)?;
     let length = rest.iter().take(64).position(|&byte| byte == b'-')?;
     let label = &rest[..length];
-    let plain = label
-        .iter()
-        .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b' ');
+    let plain = label.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b' ');
     let private = label.windows(11).any(|words| words == b"PRIVATE KEY");
     (plain && private && rest[length..].starts_with(DASHES)).then_some(label)
 }
@@ -43,9 +41,7 @@ fn closing(bytes: &[u8], body: usize, label: &[u8]) -> Result<usize, usize> {
         if rest.starts_with(BEGIN) {
             return Err(at);
         }
-        let after = rest
-            .strip_prefix(b"-----END ")
-            .and_then(|rest| rest.strip_prefix(label));
+        let after = rest.strip_prefix(b"-----END ").and_then(|rest| rest.strip_prefix(label));
         if after.is_some_and(|rest| rest.starts_with(DASHES)) {
             return Ok(at + b"-----END ".len() + label.len() + DASHES.len());
         }
@@ -85,15 +81,9 @@ fn truncated(bytes: &[u8], body: usize) -> usize {
 /// What a line ends in, without quotes and commas: log prefixes and indentation come before it.
 fn last_word(line: &[u8]) -> &[u8] {
     let is_edge = |byte: &u8| byte.is_ascii_whitespace() || b"\"',;\\".contains(byte);
-    let end = line
-        .iter()
-        .rposition(|byte| !is_edge(byte))
-        .map_or(0, |at| at + 1);
+    let end = line.iter().rposition(|byte| !is_edge(byte)).map_or(0, |at| at + 1);
     let line = &line[..end];
-    let start = line
-        .iter()
-        .rposition(|byte| is_edge(byte) || b">|#*".contains(byte))
-        .map_or(0, |at| at + 1);
+    let start = line.iter().rposition(|byte| is_edge(byte) || b">|#*".contains(byte)).map_or(0, |at| at + 1);
     let word = &line[start..];
     word.strip_prefix(b"-").unwrap_or(word)
 }
@@ -110,12 +100,7 @@ fn is_key(body: &[u8]) -> bool {
 /// What stands before a key on its first line, if it is only what a diff, a quotation or an
 /// indentation puts before every line.
 pub(super) fn line_prefix(bytes: &[u8], start: usize) -> &[u8] {
-    let begin = bytes[..start]
-        .iter()
-        .rev()
-        .take(17)
-        .take_while(|byte| b" \t+->|#*".contains(byte))
-        .count();
+    let begin = bytes[..start].iter().rev().take(17).take_while(|byte| b" \t+->|#*".contains(byte)).count();
     let prefix = &bytes[start - begin..start];
     let whole = begin == start || bytes[start - begin - 1] == b'\n';
     if whole { prefix } else { &[] }

@@ -81,18 +81,8 @@ impl FromStr for AllowedFinding {
         if !rules::RULES.iter().any(|known| known.name == rule) {
             return Err(wrong().because(format!("there is no rule \"{}\"", rule.escape_debug())));
         }
-        let number = |digits: &str| {
-            digits
-                .parse::<u32>()
-                .ok()
-                .filter(|&number| number > 0)
-                .ok_or_else(wrong)
-        };
-        Ok(Self {
-            rule: rule.to_owned(),
-            line: number(line)?,
-            column: number(column)?,
-        })
+        let number = |digits: &str| digits.parse::<u32>().ok().filter(|&number| number > 0).ok_or_else(wrong);
+        Ok(Self { rule: rule.to_owned(), line: number(line)?, column: number(column)? })
     }
 }
 
@@ -116,24 +106,18 @@ pub fn redact(bytes: &[u8]) -> Redacted<'_> {
 
 /// Like [`redact`], but leaves the allowed findings alone.
 pub fn redact_except<'a>(bytes: &'a [u8], allow: &[AllowedFinding]) -> Redacted<'a> {
-    let (allowed, found): (Vec<Found>, Vec<Found>) = scan(bytes)
-        .into_iter()
-        .partition(|found| allow.iter().any(|allowed| allowed.covers(found)));
+    let (allowed, found): (Vec<Found>, Vec<Found>) =
+        scan(bytes).into_iter().partition(|found| allow.iter().any(|allowed| allowed.covers(found)));
     if found.is_empty() {
-        return Redacted {
-            bytes: Cow::Borrowed(bytes),
-            found,
-            allowed,
-        };
+        return Redacted { bytes: Cow::Borrowed(bytes), found, allowed };
     }
     let mut output = Vec::with_capacity(bytes.len());
     let mut done = 0;
     for secret in &found {
         output.extend_from_slice(&bytes[done..secret.start]);
         let prefix = key_block::line_prefix(bytes, secret.start);
-        for (index, line) in bytes[secret.start..secret.end]
-            .split_inclusive(|&byte| byte == b'\n')
-            .enumerate()
+        for (index, line) in
+            bytes[secret.start..secret.end].split_inclusive(|&byte| byte == b'\n').enumerate()
         {
             let (content, ending) = line.split_at(content_length(line));
             if index > 0 && !prefix.is_empty() && content.starts_with(prefix) {
@@ -149,11 +133,7 @@ pub fn redact_except<'a>(bytes: &'a [u8], allow: &[AllowedFinding]) -> Redacted<
         done = secret.end;
     }
     output.extend_from_slice(&bytes[done..]);
-    Redacted {
-        bytes: Cow::Owned(output),
-        found,
-        allowed,
-    }
+    Redacted { bytes: Cow::Owned(output), found, allowed }
 }
 
 /// [`redact`] for text.

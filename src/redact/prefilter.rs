@@ -103,11 +103,7 @@ mod tests {
     #[test]
     fn every_anchor_is_found_wherever_it_stands() {
         for (word, meaning) in ANCHORS {
-            for text in [
-                word.to_owned(),
-                format!("ab{}", word.to_uppercase()),
-                format!("{word}z"),
-            ] {
+            for text in [word.to_owned(), format!("ab{}", word.to_uppercase()), format!("{word}z")] {
                 let mut hits = Vec::new();
                 each_anchor(text.as_bytes(), |_, hit| hits.push(hit));
                 assert!(hits.contains(&meaning), "{text}");

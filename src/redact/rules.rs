@@ -60,13 +60,7 @@ macro_rules! assign {
 
 /// A token that its own prefix gives away.
 const fn token(name: &'static str, anchors: &'static [&'static str], pattern: &'static str) -> Rule {
-    Rule {
-        name,
-        anchors,
-        pattern,
-        min_entropy: 2.5,
-        accepts: |_| true,
-    }
+    Rule { name, anchors, pattern, min_entropy: 2.5, accepts: |_| true }
 }
 
 /// A value that the words around it give away.
@@ -97,11 +91,7 @@ pub(super) const KEY_BLOCK: usize = 0;
 /// Every rule.
 pub const RULES: &[Rule] = &[
     token("private-key", &["-----begin "], ""),
-    token(
-        "age-key",
-        &["age-secret-key-"],
-        r"(AGE-SECRET-KEY-1[0-9A-Z]{40,})",
-    ),
+    token("age-key", &["age-secret-key-"], r"(AGE-SECRET-KEY-1[0-9A-Z]{40,})"),
     token(
         "aws-access-key-id",
         &["akia", "asia", "abia", "acca"],
@@ -109,24 +99,14 @@ pub const RULES: &[Rule] = &[
     ),
     value(
         "aws-secret-key",
-        &[
-            "aws_s",
-            "secretaccesskey",
-            "secret_access_key",
-            "sessiontoken",
-            "session_token",
-        ],
+        &["aws_s", "secretaccesskey", "secret_access_key", "sessiontoken", "session_token"],
         concat!(
             r"(?i:aws_?(?:session_?token|security_?token|secret_?(?:access_?)?key)|secret_?access_?key|session_?token)",
             assign!(),
             r"([A-Za-z0-9/+=]{30,})"
         ),
     ),
-    token(
-        "github-token",
-        &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
-        r"(gh[pousr]_[A-Za-z0-9_]{36,})",
-    ),
+    token("github-token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"(gh[pousr]_[A-Za-z0-9_]{36,})"),
     token("github-pat", &["github_pat_"], r"(github_pat_[A-Za-z0-9_]{22,})"),
     token(
         "gitlab-token",
@@ -138,9 +118,7 @@ pub const RULES: &[Rule] = &[
     ),
     token(
         "slack-token",
-        &[
-            "xoxa-", "xoxb-", "xoxe", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xoxc-", "xoxd-", "xapp-",
-        ],
+        &["xoxa-", "xoxb-", "xoxe", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xoxc-", "xoxd-", "xapp-"],
         r"((?:xox[abceoprsd](?:\.xox[bp])?-|xapp-\d-)[A-Za-z0-9%-]{10,})",
     ),
     token(
@@ -148,115 +126,56 @@ pub const RULES: &[Rule] = &[
         &["hooks.slack.com/"],
         r"(?i:hooks\.slack\.com)/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{20,})",
     ),
-    token(
-        "discord-webhook",
-        &["/api/webhooks/"],
-        r"/api/webhooks/\d{5,}/([A-Za-z0-9_-]{40,})",
-    ),
+    token("discord-webhook", &["/api/webhooks/"], r"/api/webhooks/\d{5,}/([A-Za-z0-9_-]{40,})"),
     token("google-api-key", &["aiza"], r"(AIza[A-Za-z0-9_-]{35,})"),
     token(
         "google-oauth",
         &["ya29.", "gocspx-", "1//0"],
-        concat!(
-            left!(),
-            r"(ya29\.[A-Za-z0-9_.-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{40,})"
-        ),
+        concat!(left!(), r"(ya29\.[A-Za-z0-9_.-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{40,})"),
     ),
     token(
         "azure-storage-key",
         &["accountkey=", "sharedaccesskey="],
         r"(?i:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,}={0,2})",
     ),
-    token(
-        "azure-sas",
-        &["?sig=", "&sig=", ";sig="],
-        r"[?&;]sig=([A-Za-z0-9%+/=_-]{32,})",
-    ),
+    token("azure-sas", &["?sig=", "&sig=", ";sig="], r"[?&;]sig=([A-Za-z0-9%+/=_-]{32,})"),
     token(
         "azure-client-secret",
-        &[
-            "0q~", "1q~", "2q~", "3q~", "4q~", "5q~", "6q~", "7q~", "8q~", "9q~",
-        ],
+        &["0q~", "1q~", "2q~", "3q~", "4q~", "5q~", "6q~", "7q~", "8q~", "9q~"],
         concat!(left!(), r"([A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,})"),
     ),
-    token(
-        "azure-devops-pat",
-        &["azdo"],
-        r"([A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4})",
-    ),
+    token("azure-devops-pat", &["azdo"], r"([A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4})"),
     token("anthropic-key", &["sk-ant-"], r"(sk-ant-[A-Za-z0-9_-]{20,})"),
     token(
         "openai-key",
         &["sk-"],
-        concat!(
-            left!(),
-            r"(sk-(?:(?:proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{20,}|[A-Za-z0-9]{20,}))"
-        ),
+        concat!(left!(), r"(sk-(?:(?:proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{20,}|[A-Za-z0-9]{20,}))"),
     ),
-    token(
-        "huggingface-token",
-        &["hf_", "api_org_"],
-        concat!(left!(), r"((?:hf|api_org)_[A-Za-z0-9]{30,})"),
-    ),
-    token(
-        "npm-token",
-        &["npm_"],
-        concat!(left!(), r"(npm_[A-Za-z0-9]{36,})"),
-    ),
-    token(
-        "pypi-token",
-        &["pypi-"],
-        concat!(left!(), r"(pypi-A[A-Za-z0-9_-]{50,})"),
-    ),
-    token(
-        "crates-io-token",
-        &["cio"],
-        concat!(left!(), r"(cio[A-Za-z0-9]{32})\b"),
-    ),
+    token("huggingface-token", &["hf_", "api_org_"], concat!(left!(), r"((?:hf|api_org)_[A-Za-z0-9]{30,})")),
+    token("npm-token", &["npm_"], concat!(left!(), r"(npm_[A-Za-z0-9]{36,})")),
+    token("pypi-token", &["pypi-"], concat!(left!(), r"(pypi-A[A-Za-z0-9_-]{50,})")),
+    token("crates-io-token", &["cio"], concat!(left!(), r"(cio[A-Za-z0-9]{32})\b")),
     token("rubygems-key", &["rubygems_"], r"(rubygems_[a-f0-9]{48})"),
-    token(
-        "docker-token",
-        &["dckr_pat_", "dckr_oat_"],
-        r"(dckr_[po]at_[A-Za-z0-9_-]{20,})",
-    ),
+    token("docker-token", &["dckr_pat_", "dckr_oat_"], r"(dckr_[po]at_[A-Za-z0-9_-]{20,})"),
     token(
         "stripe-key",
         &["sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"],
-        concat!(
-            left!(),
-            r"((?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,})|whsec_[A-Za-z0-9+/=]{24,})"
-        ),
+        concat!(left!(), r"((?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,})|whsec_[A-Za-z0-9+/=]{24,})"),
     ),
-    token(
-        "square-token",
-        &["sq0atp-", "sq0csp-"],
-        r"(sq0(?:atp|csp)-[A-Za-z0-9_-]{22,})",
-    ),
+    token("square-token", &["sq0atp-", "sq0csp-"], r"(sq0(?:atp|csp)-[A-Za-z0-9_-]{22,})"),
     token(
         "shopify-token",
         &["shpat_", "shpca_", "shppa_", "shpss_"],
         r"(shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32,})",
     ),
-    value(
-        "twilio-key",
-        &["twilio"],
-        r"(?i:twilio)[^\r\n\x00]{0,64}?\b((?:SK)?[0-9a-f]{32})\b",
-    ),
-    token(
-        "sendgrid-key",
-        &["sg."],
-        concat!(left!(), r"(SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{32,})"),
-    ),
+    value("twilio-key", &["twilio"], r"(?i:twilio)[^\r\n\x00]{0,64}?\b((?:SK)?[0-9a-f]{32})\b"),
+    token("sendgrid-key", &["sg."], concat!(left!(), r"(SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{32,})")),
     value(
         "mailgun-key",
         &["mailgun"],
         r"(?i:mailgun)[^\r\n\x00]{0,64}?\b(key-[0-9a-z]{32}|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})\b",
     ),
-    token(
-        "digitalocean-token",
-        &["dop_v1_", "doo_v1_", "dor_v1_"],
-        r"(do[opr]_v1_[a-f0-9]{64})",
-    ),
+    token("digitalocean-token", &["dop_v1_", "doo_v1_", "dor_v1_"], r"(do[opr]_v1_[a-f0-9]{64})"),
     token("heroku-key", &["hrku-"], r"(HRKU-[A-Za-z0-9_-]{30,})"),
     value(
         "heroku-key",
@@ -281,108 +200,54 @@ pub const RULES: &[Rule] = &[
             r"([a-f0-9]{32,40})\b"
         ),
     ),
-    token(
-        "newrelic-key",
-        &["nrak-"],
-        concat!(left!(), r"(NRAK-[A-Z0-9]{27})"),
-    ),
+    token("newrelic-key", &["nrak-"], concat!(left!(), r"(NRAK-[A-Z0-9]{27})")),
     token(
         "grafana-token",
         &["glsa_", "glc_"],
-        concat!(
-            left!(),
-            r"(glsa_[A-Za-z0-9]{32}_[a-fA-F0-9]{8}|glc_[A-Za-z0-9+/=]{32,})"
-        ),
+        concat!(left!(), r"(glsa_[A-Za-z0-9]{32}_[a-fA-F0-9]{8}|glc_[A-Za-z0-9+/=]{32,})"),
     ),
-    token(
-        "sentry-token",
-        &["sntrys_", "sntryu_"],
-        r"(sntry[su]_[A-Za-z0-9+/=_-]{40,})",
-    ),
+    token("sentry-token", &["sntrys_", "sntryu_"], r"(sntry[su]_[A-Za-z0-9+/=_-]{40,})"),
     token("nvidia-ngc-key", &["nvapi-"], r"(nvapi-[A-Za-z0-9_-]{20,})"),
     value(
         "wandb-key",
         &["wandb"],
         r#"(?:(?i:wandb[_-]?(?:api[_-]?)?key|wandb login(?: --relogin)?)["']?[\s:=]+["']?([0-9a-f]{40})\b|(wandb_v\d_[A-Za-z0-9_-]{40,}))"#,
     ),
-    token(
-        "replicate-token",
-        &["r8_"],
-        concat!(left!(), r"(r8_[A-Za-z0-9]{37,})"),
-    ),
+    token("replicate-token", &["r8_"], concat!(left!(), r"(r8_[A-Za-z0-9]{37,})")),
     token("groq-key", &["gsk_"], concat!(left!(), r"(gsk_[A-Za-z0-9]{40,})")),
     token("xai-key", &["xai-"], concat!(left!(), r"(xai-[A-Za-z0-9]{60,})")),
-    token(
-        "perplexity-key",
-        &["pplx-"],
-        concat!(left!(), r"(pplx-[A-Za-z0-9]{40,})"),
-    ),
-    token(
-        "jwt",
-        &["eyj"],
-        r"(eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*){1,3})",
-    ),
-    token(
-        "terraform-token",
-        &[".atlasv1."],
-        r"([A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_=-]{40,})",
-    ),
-    token(
-        "pulumi-token",
-        &["pul-"],
-        concat!(left!(), r"(pul-[a-f0-9]{40})\b"),
-    ),
-    token(
-        "vault-token",
-        &["hvs.", "hvb.", "hvr."],
-        concat!(left!(), r"(hv[sbr]\.[A-Za-z0-9_-]{24,})"),
-    ),
+    token("perplexity-key", &["pplx-"], concat!(left!(), r"(pplx-[A-Za-z0-9]{40,})")),
+    token("jwt", &["eyj"], r"(eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*){1,3})"),
+    token("terraform-token", &[".atlasv1."], r"([A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_=-]{40,})"),
+    token("pulumi-token", &["pul-"], concat!(left!(), r"(pul-[a-f0-9]{40})\b")),
+    token("vault-token", &["hvs.", "hvb.", "hvr."], concat!(left!(), r"(hv[sbr]\.[A-Za-z0-9_-]{24,})")),
     token(
         "doppler-token",
         &["dp.pt.", "dp.st.", "dp.ct."],
-        concat!(
-            left!(),
-            r"(dp\.(?:pt|ct|st(?:\.[a-z0-9_-]{2,35})?)\.[A-Za-z0-9]{40,})"
-        ),
+        concat!(left!(), r"(dp\.(?:pt|ct|st(?:\.[a-z0-9_-]{2,35})?)\.[A-Za-z0-9]{40,})"),
     ),
-    token(
-        "databricks-token",
-        &["dapi"],
-        concat!(left!(), r"(dapi[a-f0-9]{32}(?:-\d)?)"),
-    ),
+    token("databricks-token", &["dapi"], concat!(left!(), r"(dapi[a-f0-9]{32}(?:-\d)?)")),
     token("tailscale-key", &["tskey-"], r"(tskey-[a-z]+-[A-Za-z0-9-]{16,})"),
     token(
         "fly-token",
         &["fo1_", "fm2_"],
         concat!(left!(), r"(fo1_[A-Za-z0-9_-]{40,}|fm2_[A-Za-z0-9+/=]{60,})"),
     ),
-    token(
-        "linear-key",
-        &["lin_api_", "lin_oauth_"],
-        r"(lin_(?:api|oauth)_[A-Za-z0-9]{32,})",
-    ),
+    token("linear-key", &["lin_api_", "lin_oauth_"], r"(lin_(?:api|oauth)_[A-Za-z0-9]{32,})"),
     token(
         "notion-token",
         &["ntn_", "secret_"],
         concat!(left!(), r"(ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43})\b"),
     ),
     token("figma-token", &["figd_"], r"(figd_[A-Za-z0-9_-]{40,})"),
-    token(
-        "postman-key",
-        &["pmak-"],
-        concat!(left!(), r"(PMAK-[a-f0-9]{24}-[a-f0-9]{34})"),
-    ),
+    token("postman-key", &["pmak-"], concat!(left!(), r"(PMAK-[a-f0-9]{24}-[a-f0-9]{34})")),
     token("atlassian-token", &["atatt3x"], r"(ATATT3x[A-Za-z0-9_=-]{60,})"),
     token(
         "supabase-key",
         &["sbp_", "sb_secret_"],
         concat!(left!(), r"(sbp_[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{20,})"),
     ),
-    token(
-        "telegram-bot-token",
-        &[":aa"],
-        concat!(left!(), r"(\d{8,10}:AA[A-Za-z0-9_-]{33})"),
-    ),
+    token("telegram-bot-token", &[":aa"], concat!(left!(), r"(\d{8,10}:AA[A-Za-z0-9_-]{33})")),
     place(
         "url-password",
         &["://"],
@@ -414,14 +279,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "command-line-secret",
-        anchors: &[
-            "--password",
-            "--token",
-            "--api-key",
-            "--secret",
-            "--access-key",
-            "--auth-token",
-        ],
+        anchors: &["--password", "--token", "--api-key", "--secret", "--access-key", "--auth-token"],
         pattern: r#"--(?:password|token|api-key|secret|secret-key|access-key|auth-token)(?:[ \t]+|=)["']?([^\s"'\x00-][^\s"'\x00]{7,})"#,
         min_entropy: 2.5,
         accepts: |found| {
@@ -466,9 +324,7 @@ pub const RULES: &[Rule] = &[
 /// `.netrc` writes `password …` behind or below `machine …` and `login …`; prose does not.
 fn in_netrc(found: &Match<'_>) -> bool {
     let names_one = |line: &[u8]| {
-        let mut words = line
-            .split(u8::is_ascii_whitespace)
-            .filter(|word| !word.is_empty());
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         words.any(|word| matches!(word, b"machine" | b"login" | b"default"))
     };
     let above = found.before.strip_suffix(b"\n").unwrap_or(found.before);
@@ -488,26 +344,16 @@ fn in_netrc(found: &Match<'_>) -> bool {
 fn is_assigned_secret(found: &Match<'_>) -> bool {
     let value = found.value();
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
-    let before = found.line[..found.from]
-        .iter()
-        .rev()
-        .take(64)
-        .take_while(|byte| is_name(byte))
-        .count();
-    let behind = found.line[found.from..]
-        .iter()
-        .take(64)
-        .take_while(|byte| is_name(byte))
-        .count();
+    let before = found.line[..found.from].iter().rev().take(64).take_while(|byte| is_name(byte)).count();
+    let behind = found.line[found.from..].iter().take(64).take_while(|byte| is_name(byte)).count();
     let name = &found.line[found.from - before..found.from + behind];
     // A call or an index makes the value code.
     let is_code = matches!(found.line.get(found.secret.end), Some(b'(' | b'['));
     // A quoted password may well be made of words.
     let quoted =
         found.line[..found.secret.start].ends_with(b"\"") || found.line[..found.secret.start].ends_with(b"'");
-    let is_password = found.line[found.from..]
-        .get(..4)
-        .is_some_and(|start| start.eq_ignore_ascii_case(b"pass"));
+    let is_password =
+        found.line[found.from..].get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"pass"));
     let in_words = filters::is_words(value) && !(quoted && is_password);
     !(is_code
         || in_words

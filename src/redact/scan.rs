@@ -69,14 +69,8 @@ struct Round<'a> {
 impl<'a> Round<'a> {
     fn run(bytes: &'a [u8]) -> Self {
         let looked = [usize::MAX; RULES.len()];
-        let mut round = Self {
-            bytes,
-            spans: Vec::new(),
-            saw_marker: false,
-            line: 0..0,
-            looked,
-            skip_until: 0,
-        };
+        let mut round =
+            Self { bytes, spans: Vec::new(), saw_marker: false, line: 0..0, looked, skip_until: 0 };
         each_anchor(bytes, |offset, anchor| round.anchor(offset, anchor));
         round
     }
@@ -92,10 +86,7 @@ impl<'a> Round<'a> {
             Anchor::Rule(KEY_BLOCK) => {
                 if let Some(range) = key_block::at(self.bytes, offset) {
                     self.skip_until = range.end;
-                    self.spans.push(Span {
-                        rule: KEY_BLOCK,
-                        range,
-                    });
+                    self.spans.push(Span { rule: KEY_BLOCK, range });
                 }
             }
             Anchor::Rule(rule) => {
@@ -131,12 +122,7 @@ impl<'a> Round<'a> {
             let mut groups = captures.iter().flatten();
             let Some(whole) = groups.next() else { continue };
             let secret = groups.next().unwrap_or(whole).range();
-            let found = Match {
-                before,
-                line,
-                from: whole.start(),
-                secret: secret.clone(),
-            };
+            let found = Match { before, line, from: whole.start(), secret: secret.clone() };
             if secret.is_empty()
                 || wanted.min_entropy > 0.0 && filters::entropy(&line[secret.clone()]) < wanted.min_entropy
                 || !(wanted.accepts)(&found)
@@ -232,27 +218,13 @@ fn echoes(bytes: &[u8], new: &[Span], masked: &[u8]) -> Vec<Span> {
         }
     }
     pattern.push(')');
-    let Ok(expression) = RegexBuilder::new(&pattern)
-        .unicode(false)
-        .size_limit(64 << 20)
-        .build()
-    else {
+    let Ok(expression) = RegexBuilder::new(&pattern).unicode(false).size_limit(64 << 20).build() else {
         return Vec::new();
     };
-    let rule_of = |found: &[u8]| {
-        secrets
-            .iter()
-            .find(|(secret, _)| *secret == found)
-            .map(|(_, rule)| *rule)
-    };
+    let rule_of = |found: &[u8]| secrets.iter().find(|(secret, _)| *secret == found).map(|(_, rule)| *rule);
     expression
         .find_iter(masked)
-        .filter_map(|found| {
-            Some(Span {
-                rule: rule_of(found.as_bytes())?,
-                range: found.range(),
-            })
-        })
+        .filter_map(|found| Some(Span { rule: rule_of(found.as_bytes())?, range: found.range() }))
         .collect()
 }
 
@@ -271,13 +243,7 @@ fn located(bytes: &[u8], spans: &[Span]) -> Vec<Found> {
         }
         seen = span.range.start;
         let column = u32::try_from(seen - line_start + 1).unwrap_or(u32::MAX);
-        found.push(Found {
-            rule: RULES[span.rule].name,
-            line,
-            column,
-            start: seen,
-            end: span.range.end,
-        });
+        found.push(Found { rule: RULES[span.rule].name, line, column, start: seen, end: span.range.end });
     }
     found
 }

@@ -35,99 +35,39 @@ fn samples() -> Vec<(&'static str, String, String, &'static str)> {
     let mut samples = Vec::new();
     let mut add =
         |rule, before: &str, secret: String, after| samples.push((rule, before.to_owned(), secret, after));
-    add(
-        "age-key",
-        "",
-        ["AGE-SECRET-", "KEY-1"].concat() + &noise(58, UPPER),
-        "",
-    );
+    add("age-key", "", ["AGE-SECRET-", "KEY-1"].concat() + &noise(58, UPPER), "");
     for prefix in ["AKIA", "ASIA"] {
-        add(
-            "aws-access-key-id",
-            "id: ",
-            prefix.to_owned() + &noise(16, UPPER),
-            ",",
-        );
+        add("aws-access-key-id", "id: ", prefix.to_owned() + &noise(16, UPPER), ",");
     }
     add("aws-secret-key", "export AWS_SECRET_ACCESS_KEY=", alnum(40), "");
     add("aws-secret-key", "\"SecretAccessKey\": \"", alnum(40), "\",");
-    add(
-        "aws-secret-key",
-        "\\\"aws_session_token\\\": \\\"",
-        alnum(300),
-        "\\\"",
-    );
+    add("aws-secret-key", "\\\"aws_session_token\\\": \\\"", alnum(300), "\\\"");
     for kind in ["p", "o", "u", "s", "r"] {
-        add(
-            "github-token",
-            "remote: ",
-            format!("gh{kind}_{}", alnum(36)),
-            " rejected",
-        );
+        add("github-token", "remote: ", format!("gh{kind}_{}", alnum(36)), " rejected");
     }
-    add(
-        "github-pat",
-        "",
-        format!("github_pat_{}_{}", alnum(22), alnum(59)),
-        "",
-    );
+    add("github-pat", "", format!("github_pat_{}_{}", alnum(22), alnum(59)), "");
     for kind in ["pat", "dt", "rt", "cbt", "soat"] {
         add("gitlab-token", "PRIVATE: ", format!("gl{kind}-{}", alnum(20)), "");
     }
     for kind in ["b", "p", "a", "s"] {
-        add(
-            "slack-token",
-            "",
-            format!("xox{kind}-1234567890-{}", alnum(24)),
-            "",
-        );
+        add("slack-token", "", format!("xox{kind}-1234567890-{}", alnum(24)), "");
     }
     add("slack-token", "", format!("xapp-1-A01-{}", alnum(40)), "");
-    add(
-        "slack-webhook",
-        "https://hooks.slack.com/services/",
-        format!("T0/B0/{}", alnum(24)),
-        " ok",
-    );
-    add(
-        "discord-webhook",
-        "https://discord.com/api/webhooks/12345678/",
-        alnum(68),
-        "",
-    );
+    add("slack-webhook", "https://hooks.slack.com/services/", format!("T0/B0/{}", alnum(24)), " ok");
+    add("discord-webhook", "https://discord.com/api/webhooks/12345678/", alnum(68), "");
     add("google-api-key", "?key=", format!("AIza{}", alnum(35)), "&x=1");
     add("google-oauth", "token ", format!("ya29.{}", alnum(60)), "");
     add("google-oauth", "", format!("GOCSPX-{}", alnum(28)), "");
-    add(
-        "azure-storage-key",
-        "AccountName=x;AccountKey=",
-        alnum(86) + "==",
-        ";EndpointSuffix=y",
-    );
-    add(
-        "azure-sas",
-        "https://x.blob.core.windows.net/c?sv=1&sig=",
-        alnum(43) + "%3D",
-        "&se=2",
-    );
-    add(
-        "azure-client-secret",
-        "value ",
-        format!("abc8Q~{}", alnum(34)),
-        "",
-    );
+    add("azure-storage-key", "AccountName=x;AccountKey=", alnum(86) + "==", ";EndpointSuffix=y");
+    add("azure-sas", "https://x.blob.core.windows.net/c?sv=1&sig=", alnum(43) + "%3D", "&se=2");
+    add("azure-client-secret", "value ", format!("abc8Q~{}", alnum(34)), "");
     add("azure-devops-pat", "", alnum(76) + "AZDO" + "a1b2", "");
     add("anthropic-key", "", format!("sk-ant-api03-{}", alnum(95)), "");
     add("openai-key", "", format!("sk-proj-{}", alnum(60)), "");
     add("openai-key", "\x1b[32m", format!("sk-{}", alnum(48)), "\x1b[0m");
     add("openai-key", "text\\n", format!("sk-{}", alnum(48)), "\\nmore");
     add("huggingface-token", "login ", format!("hf_{}", alnum(34)), ".");
-    add(
-        "npm-token",
-        "//registry/:_authToken=",
-        format!("npm_{}", alnum(36)),
-        "",
-    );
+    add("npm-token", "//registry/:_authToken=", format!("npm_{}", alnum(36)), "");
     add("npmrc-auth", "//registry/:_authToken=", uuid(), "");
     add("pypi-token", "", format!("pypi-A{}", alnum(150)), "");
     add("crates-io-token", "cargo login ", format!("cio{}", alnum(32)), "");
@@ -141,41 +81,16 @@ fn samples() -> Vec<(&'static str, String, String, &'static str)> {
     add("heroku-key", "HEROKU_API_KEY=", uuid(), "");
     add("cloudflare-key", "CF_API_TOKEN=", alnum(40), "");
     add("datadog-key", "DD_API_KEY: ", noise(32, HEX), "");
-    add(
-        "grafana-token",
-        "",
-        format!("glsa_{}_{}", alnum(32), noise(8, HEX)),
-        "",
-    );
-    add(
-        "nvidia-ngc-key",
-        "NGC_API_KEY ",
-        format!("nvapi-{}", alnum(64)),
-        "",
-    );
+    add("grafana-token", "", format!("glsa_{}_{}", alnum(32), noise(8, HEX)), "");
+    add("nvidia-ngc-key", "NGC_API_KEY ", format!("nvapi-{}", alnum(64)), "");
     add("wandb-key", "WANDB_API_KEY=", noise(40, HEX), "");
     add("wandb-key", "wandb login ", noise(40, HEX), "");
     add("groq-key", "", format!("gsk_{}", alnum(52)), "");
-    add(
-        "jwt",
-        "cookie=",
-        format!("eyJ{}.eyJ{}.{}", alnum(20), alnum(40), alnum(43)),
-        ";",
-    );
-    add(
-        "terraform-token",
-        "",
-        format!("{}.atlasv1.{}", alnum(14), alnum(67)),
-        "",
-    );
+    add("jwt", "cookie=", format!("eyJ{}.eyJ{}.{}", alnum(20), alnum(40), alnum(43)), ";");
+    add("terraform-token", "", format!("{}.atlasv1.{}", alnum(14), alnum(67)), "");
     add("vault-token", "", format!("hvs.{}", alnum(90)), "");
     add("databricks-token", "", format!("dapi{}", noise(32, HEX)), "");
-    add(
-        "tailscale-key",
-        "",
-        format!("tskey-auth-{}-{}", alnum(12), alnum(32)),
-        "",
-    );
+    add("tailscale-key", "", format!("tskey-auth-{}-{}", alnum(12), alnum(32)), "");
     add("linear-key", "", format!("lin_api_{}", alnum(40)), "");
     add("rubygems-key", "", format!("rubygems_{}", noise(48, HEX)), "");
     add("square-token", "", format!("sq0atp-{}", alnum(22)), "");
@@ -189,60 +104,20 @@ fn samples() -> Vec<(&'static str, String, String, &'static str)> {
     add("doppler-token", "", format!("dp.pt.{}", alnum(43)), "");
     add("fly-token", "", format!("fo1_{}", alnum(43)), "");
     add("figma-token", "", format!("figd_{}", alnum(40)), "");
-    add(
-        "postman-key",
-        "",
-        format!("PMAK-{}-{}", noise(24, HEX), noise(34, HEX)),
-        "",
-    );
+    add("postman-key", "", format!("PMAK-{}-{}", noise(24, HEX), noise(34, HEX)), "");
     add("atlassian-token", "", format!("ATATT3x{}", alnum(180)), "");
     add("supabase-key", "", format!("sbp_{}", noise(40, HEX)), "");
     add("notion-token", "", format!("ntn_{}", alnum(46)), "");
-    add(
-        "telegram-bot-token",
-        "bot ",
-        format!("123456789:AA{}", alnum(33)),
-        "",
-    );
-    add(
-        "url-password",
-        "git clone https://user:",
-        alnum(8),
-        "@host.example/x.git",
-    );
-    add(
-        "url-password",
-        "postgres://app:",
-        "p@ss:w0rd".into(),
-        "@db:5432/x",
-    );
+    add("telegram-bot-token", "bot ", format!("123456789:AA{}", alnum(33)), "");
+    add("url-password", "git clone https://user:", alnum(8), "@host.example/x.git");
+    add("url-password", "postgres://app:", "p@ss:w0rd".into(), "@db:5432/x");
     add("url-password", "redis://:", "hunter2".into(), "@cache:6379");
     add("authorization", "Authorization: Bearer ", alnum(20), "");
-    add(
-        "authorization",
-        "-H 'authorization: Basic ",
-        alnum(12) + "==",
-        "'",
-    );
-    add(
-        "authorization",
-        "{\\\"Authorization\\\": \\\"token ",
-        alnum(16),
-        "\\\"}",
-    );
+    add("authorization", "-H 'authorization: Basic ", alnum(12) + "==", "'");
+    add("authorization", "{\\\"Authorization\\\": \\\"token ", alnum(16), "\\\"}");
     add("bearer-token", "sent bearer ", alnum(32), " to host");
-    add(
-        "netrc-password",
-        "machine x login y password ",
-        "short1".into(),
-        "",
-    );
-    add(
-        "netrc-password",
-        "machine x\n  login y\n  password ",
-        "short1".into(),
-        "\n",
-    );
+    add("netrc-password", "machine x login y password ", "short1".into(), "");
+    add("netrc-password", "machine x\n  login y\n  password ", "short1".into(), "\n");
     add("command-line-secret", "mysql --password ", alnum(10), " -h x");
     add("command-line-secret", "tool --api-key=", alnum(10), "");
     add("assigned-secret", "DB_PASSWORD=", alnum(20), "");
@@ -250,18 +125,8 @@ fn samples() -> Vec<(&'static str, String, String, &'static str)> {
     add("assigned-secret", "api-key: '", alnum(24), "'");
     add("assigned-secret", "let token: &str = \"", alnum(24), "\";");
     add("assigned-secret", "secret := `", alnum(24), "`");
-    add(
-        "assigned-secret",
-        "password: \"",
-        "wrong-zebra-umbrella-picnic".into(),
-        "\"",
-    );
-    add(
-        "assigned-secret",
-        "https://host/?access_token=",
-        alnum(24),
-        "&page=2",
-    );
+    add("assigned-secret", "password: \"", "wrong-zebra-umbrella-picnic".into(), "\"");
+    add("assigned-secret", "https://host/?access_token=", alnum(24), "&page=2");
     samples
 }
 
@@ -282,10 +147,7 @@ fn every_sample_is_found_where_it_is_and_cut_whole() {
             assert_eq!(found[0].column as usize, start - line_start + 1);
             assert_eq!(found[0].line as usize, text[..start].matches('\n').count() + 1);
             let (redacted, _) = redact_str(&text);
-            assert_eq!(
-                redacted,
-                format!("first line{ending}\n{before}[redacted:{rule}]{after}{ending}")
-            );
+            assert_eq!(redacted, format!("first line{ending}\n{before}[redacted:{rule}]{after}{ending}"));
         }
     }
 }
@@ -294,36 +156,20 @@ fn every_sample_is_found_where_it_is_and_cut_whole() {
 fn every_rule_is_sound() {
     for rule in rules::RULES {
         assert!(
-            regex::bytes::RegexBuilder::new(rule.pattern)
-                .unicode(false)
-                .build()
-                .is_ok(),
+            regex::bytes::RegexBuilder::new(rule.pattern).unicode(false).build().is_ok(),
             "{}",
             rule.name
         );
         assert!(
-            rule.name
-                .bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+            rule.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
         );
-        assert!(
-            rule.anchors
-                .iter()
-                .all(|anchor| anchor.len() >= 3 && **anchor == anchor.to_lowercase())
-        );
-        let marker = format!(
-            "token=\"[redacted:{}]\" https://a:[redacted:{}]@b",
-            rule.name, rule.name
-        );
+        assert!(rule.anchors.iter().all(|anchor| anchor.len() >= 3 && **anchor == anchor.to_lowercase()));
+        let marker = format!("token=\"[redacted:{}]\" https://a:[redacted:{}]@b", rule.name, rule.name);
         assert_eq!(scan(marker.as_bytes()), [], "{marker}");
     }
     let tested: std::collections::BTreeSet<_> = samples().into_iter().map(|sample| sample.0).collect();
     for rule in rules::RULES {
-        assert!(
-            rule.name == "private-key" || tested.contains(rule.name),
-            "no sample of {}",
-            rule.name
-        );
+        assert!(rule.name == "private-key" || tested.contains(rule.name), "no sample of {}", rule.name);
     }
 }
 
@@ -377,10 +223,7 @@ fn harmless_lines_are_left_alone() {
         "if text.startswith('-----BEGIN RSA PRIVATE KEY-----'):".into(),
         "HEADER = '-----BEGIN PRIVATE KEY-----'\nFOOTER = '-----END PRIVATE KEY-----'".into(),
         "00000000: eyJ is not enough aa:aa:aa:bb".into(),
-        format!(
-            "GIT binary patch\nliteral 20\n{}\n\nliteral 0\nHcmV?d00001\n\n",
-            patch_line()
-        ),
+        format!("GIT binary patch\nliteral 20\n{}\n\nliteral 0\nHcmV?d00001\n\n", patch_line()),
     ];
     for line in lines {
         let found = scan(line.as_bytes());
@@ -400,10 +243,7 @@ fn a_heading_does_not_hide_what_is_no_patch() {
     for text in [
         format!("GIT binary patch\nliteral 20\n{key}\n"),
         format!("GIT binary patch\nliteral 0\nHcmV?d00001\n\nkey {key}\n"),
-        format!(
-            "GIT binary patch\nliteral 20\n{}\n",
-            patch_line().replacen('T', " ", 1)
-        ),
+        format!("GIT binary patch\nliteral 20\n{}\n", patch_line().replacen('T', " ", 1)),
     ] {
         assert_eq!(scan(text.as_bytes()).len(), 1, "{text}");
     }
@@ -412,26 +252,15 @@ fn a_heading_does_not_hide_what_is_no_patch() {
 fn key(label: &str, prefix: &str, ending: &str) -> String {
     let body = alnum(64 * 3 + 20);
     let mut lines = vec![format!("-----BEGIN {label}-----")];
-    lines.extend(
-        body.as_bytes()
-            .chunks(64)
-            .map(|chunk| String::from_utf8(chunk.to_vec()).unwrap()),
-    );
+    lines.extend(body.as_bytes().chunks(64).map(|chunk| String::from_utf8(chunk.to_vec()).unwrap()));
     lines.push(format!("-----END {label}-----"));
-    lines
-        .into_iter()
-        .fold(String::new(), |text, line| text + prefix + &line + ending)
+    lines.into_iter().fold(String::new(), |text, line| text + prefix + &line + ending)
 }
 
 #[test]
 fn key_blocks_go_and_their_lines_stay() {
-    let kinds = [
-        "PRIVATE KEY",
-        "RSA PRIVATE KEY",
-        "OPENSSH PRIVATE KEY",
-        "EC PRIVATE KEY",
-        "PGP PRIVATE KEY BLOCK",
-    ];
+    let kinds =
+        ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "EC PRIVATE KEY", "PGP PRIVATE KEY BLOCK"];
     for label in kinds {
         for prefix in ["", "+", "    ", "> "] {
             for ending in ["\n", "\r\n"] {
@@ -440,23 +269,13 @@ fn key_blocks_go_and_their_lines_stay() {
                 assert_eq!(redacted.found.len(), 1);
                 let marker = format!("{prefix}[redacted:private-key]{ending}");
                 let expected = format!("before{ending}{}after{ending}", marker.repeat(6));
-                assert_eq!(
-                    String::from_utf8_lossy(&redacted.bytes),
-                    expected,
-                    "{label} {prefix:?}"
-                );
+                assert_eq!(String::from_utf8_lossy(&redacted.bytes), expected, "{label} {prefix:?}");
             }
         }
     }
-    let json = format!(
-        "{{\"private_key\": \"{}\", \"a\": 1}}",
-        key("PRIVATE KEY", "", "\\n")
-    );
+    let json = format!("{{\"private_key\": \"{}\", \"a\": 1}}", key("PRIVATE KEY", "", "\\n"));
     let (redacted, _) = redact_str(&json);
-    assert_eq!(
-        redacted,
-        "{\"private_key\": \"[redacted:private-key]\\n\", \"a\": 1}"
-    );
+    assert_eq!(redacted, "{\"private_key\": \"[redacted:private-key]\\n\", \"a\": 1}");
 }
 
 #[test]
@@ -464,23 +283,12 @@ fn a_key_cut_off_goes_too() {
     let whole = key("RSA PRIVATE KEY", "", "\n");
     let body = whole.lines().nth(1).unwrap();
     for text in [
-        whole
-            .lines()
-            .take(4)
-            .fold(String::new(), |text, line| text + line + "\n"),
-        key("PRIVATE KEY", "[12:00:01] ", "\n")
-            .lines()
-            .take(3)
-            .collect::<Vec<_>>()
-            .join("\n"),
+        whole.lines().take(4).fold(String::new(), |text, line| text + line + "\n"),
+        key("PRIVATE KEY", "[12:00:01] ", "\n").lines().take(3).collect::<Vec<_>>().join("\n"),
         format!(
             "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n{body}\ndone."
         ),
-        key("PRIVATE KEY", "", "\\n")
-            .split("-----END")
-            .next()
-            .unwrap()
-            .to_owned(),
+        key("PRIVATE KEY", "", "\\n").split("-----END").next().unwrap().to_owned(),
     ] {
         let (redacted, found) = redact_str(&text);
         assert_eq!(found.len(), 1, "{text}");
@@ -495,22 +303,10 @@ fn an_allowed_finding_stays_and_nothing_else() {
     let text = format!("a {one}\nb {two}\n");
     let allow: AllowedFinding = "huggingface-token:1:3".parse().unwrap();
     let redacted = redact_except(text.as_bytes(), &[allow]);
-    assert_eq!(
-        redacted.bytes,
-        format!("a {one}\nb [redacted:huggingface-token]\n").as_bytes()
-    );
+    assert_eq!(redacted.bytes, format!("a {one}\nb [redacted:huggingface-token]\n").as_bytes());
     assert_eq!(redacted.allowed[0].to_string(), "huggingface-token:1:3");
     assert_eq!(redacted.found[0].to_string(), "huggingface-token:2:3");
-    for wrong in [
-        "",
-        "jwt",
-        "jwt:1",
-        "jwt:0:1",
-        "jwt:1:1:1",
-        "nothing:1:1",
-        "jwt:-1:1",
-        "jwt:x:1",
-    ] {
+    for wrong in ["", "jwt", "jwt:1", "jwt:0:1", "jwt:1:1:1", "nothing:1:1", "jwt:-1:1", "jwt:x:1"] {
         assert!(wrong.parse::<AllowedFinding>().is_err(), "{wrong}");
     }
 }
@@ -559,13 +355,7 @@ fn provoking() -> impl Strategy<Value = Vec<u8>> {
         .into_iter()
         .flat_map(|(_, before, secret, after)| {
             let half = secret[..secret.len() / 2].to_owned();
-            [
-                before.clone() + &secret + after,
-                before,
-                secret,
-                half,
-                after.to_owned(),
-            ]
+            [before.clone() + &secret + after, before, secret, half, after.to_owned()]
         })
         .chain([
             key("RSA PRIVATE KEY", "+", "\r\n"),

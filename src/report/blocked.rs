@@ -9,15 +9,8 @@ use crate::model::incident::{Incident, Note};
 use crate::model::time::human_duration;
 
 /// The requirements this knows, by the words of the configuration.
-pub const REQUIREMENTS: [&str; 7] = [
-    "profile",
-    "sizes",
-    "approaches",
-    "host-and-device",
-    "code",
-    "arithmetic",
-    "minutes",
-];
+pub const REQUIREMENTS: [&str; 7] =
+    ["profile", "sizes", "approaches", "host-and-device", "code", "arithmetic", "minutes"];
 
 /// One requirement, held against the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,23 +103,15 @@ pub fn requirements(
 }
 
 fn notes(incident: &Incident) -> impl Iterator<Item = (&Note, String)> {
-    let of_attempts = incident.attempts.iter().flat_map(|a| {
-        a.notes
-            .iter()
-            .map(move |n| (n, format!("a note on attempt {}", a.ordinal)))
-    });
-    of_attempts.chain(
-        incident
-            .notes
-            .iter()
-            .map(|n| (n, "a note on the incident".to_owned())),
-    )
+    let of_attempts = incident
+        .attempts
+        .iter()
+        .flat_map(|a| a.notes.iter().map(move |n| (n, format!("a note on attempt {}", a.ordinal))));
+    of_attempts.chain(incident.notes.iter().map(|n| (n, "a note on the incident".to_owned())))
 }
 
 fn note_about(incident: &Incident, about: &str, says: &dyn Fn(&str) -> bool) -> Option<String> {
-    notes(incident)
-        .find(|(n, _)| n.about.iter().any(|a| a == about) && says(&n.text))
-        .map(|(_, place)| place)
+    notes(incident).find(|(n, _)| n.about.iter().any(|a| a == about) && says(&n.text)).map(|(_, place)| place)
 }
 
 fn evidence_of(incident: &Incident, kind: &str) -> Option<String> {
@@ -138,16 +123,11 @@ fn evidence_of(incident: &Incident, kind: &str) -> Option<String> {
 }
 
 fn first_text(incident: &Incident, says: &dyn Fn(&str) -> bool) -> Option<String> {
-    notes(incident)
-        .find(|(n, _)| says(&n.text))
-        .map(|(_, place)| place)
-        .or_else(|| {
-            let attempt = incident
-                .attempts
-                .iter()
-                .find(|a| says(&a.conclusion) || says(&a.result) || says(&a.action))?;
-            Some(format!("attempt {}", attempt.ordinal))
-        })
+    notes(incident).find(|(n, _)| says(&n.text)).map(|(_, place)| place).or_else(|| {
+        let attempt =
+            incident.attempts.iter().find(|a| says(&a.conclusion) || says(&a.result) || says(&a.action))?;
+        Some(format!("attempt {}", attempt.ordinal))
+    })
 }
 
 fn numbers(text: &str) -> usize {
@@ -162,9 +142,8 @@ fn has_number(text: &str) -> bool {
 
 /// A number with something after it that measures: a unit or a share.
 fn has_measure(text: &str) -> bool {
-    const UNITS: [&str; 12] = [
-        "ms", "us", "µs", "ns", "s", "sec", "min", "%", "seconds", "cycles", "samples", "gb/s",
-    ];
+    const UNITS: [&str; 12] =
+        ["ms", "us", "µs", "ns", "s", "sec", "min", "%", "seconds", "cycles", "samples", "gb/s"];
     let lower = text.to_lowercase();
     lower
         .split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | ':'))
@@ -183,17 +162,10 @@ fn has_measure(text: &str) -> bool {
 /// Ended attempts that did not fix the bug and say why, counted once where their hypotheses are the same.
 fn different_approaches(incident: &Incident) -> usize {
     let mut kept: Vec<HashSet<String>> = Vec::new();
-    for attempt in incident
-        .attempts
-        .iter()
-        .filter(|a| a.failed() && !a.conclusion.trim().is_empty())
-    {
+    for attempt in incident.attempts.iter().filter(|a| a.failed() && !a.conclusion.trim().is_empty()) {
         let text = format!("{} {} {}", attempt.title, attempt.hypothesis, attempt.action).to_lowercase();
-        let words: HashSet<String> = text
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|w| w.len() > 2)
-            .map(str::to_owned)
-            .collect();
+        let words: HashSet<String> =
+            text.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 2).map(str::to_owned).collect();
         if words.is_empty() {
             continue;
         }
@@ -217,15 +189,9 @@ mod tests {
 
     fn check(events: Vec<Data>) -> Vec<&'static str> {
         let incident = fold(events);
-        requirements(
-            &incident,
-            &REQUIREMENTS,
-            Thresholds {
-                approaches: 2,
-                minutes: 20,
-            },
-            &|t| t.contains("a.cu:7"),
-        )
+        requirements(&incident, &REQUIREMENTS, Thresholds { approaches: 2, minutes: 20 }, &|t| {
+            t.contains("a.cu:7")
+        })
         .into_iter()
         .filter(|r| r.met_by.is_some())
         .map(|r| r.name)
@@ -233,25 +199,13 @@ mod tests {
     }
 
     fn note(about: &str, text: &str) -> Data {
-        AttemptNoted {
-            about: vec![about.into()],
-            text: text.into(),
-            ..Default::default()
-        }
-        .into()
+        AttemptNoted { about: vec![about.into()], text: text.into(), ..Default::default() }.into()
     }
 
     fn failed(at: usize, hypothesis: &str) -> [Data; 2] {
-        let outcome = Outcome {
-            hypothesis: Hypothesis::Refuted,
-            bug: Bug::Remains,
-        };
+        let outcome = Outcome { hypothesis: Hypothesis::Refuted, bug: Bug::Remains };
         [
-            AttemptStarted {
-                hypothesis: hypothesis.into(),
-                ..Default::default()
-            }
-            .into(),
+            AttemptStarted { hypothesis: hypothesis.into(), ..Default::default() }.into(),
             AttemptEnded {
                 attempt: id(at),
                 outcome,
@@ -268,12 +222,7 @@ mod tests {
     fn nothing_is_met_by_nothing() {
         assert!(check(vec![]).is_empty());
         assert!(
-            check(vec![
-                note("profile", "it is slow"),
-                note("sizes", "big"),
-                note("host", "x")
-            ])
-            .is_empty()
+            check(vec![note("profile", "it is slow"), note("sizes", "big"), note("host", "x")]).is_empty()
         );
     }
 
@@ -286,23 +235,9 @@ mod tests {
             note("device", "the writer waits"),
             note("code", "a.cu:7 must wait"),
             note("arithmetic", "1.22 MB/s of 4 GB/s"),
-            BudgetSpent {
-                minutes: 20,
-                ..Default::default()
-            }
-            .into(),
+            BudgetSpent { minutes: 20, ..Default::default() }.into(),
         ]);
-        assert_eq!(
-            met,
-            [
-                "profile",
-                "sizes",
-                "host-and-device",
-                "code",
-                "arithmetic",
-                "minutes"
-            ]
-        );
+        assert_eq!(met, ["profile", "sizes", "host-and-device", "code", "arithmetic", "minutes"]);
     }
 
     #[test]

@@ -28,8 +28,7 @@ impl Codeowners {
     pub fn parse(bytes: &[u8]) -> Self {
         let mut file = Self::default();
         if bytes.len() > LARGEST {
-            file.problems
-                .push((1, "the file is larger than 3 MB, so GitHub ignores it".to_owned()));
+            file.problems.push((1, "the file is larger than 3 MB, so GitHub ignores it".to_owned()));
             return file;
         }
         for (i, line) in String::from_utf8_lossy(bytes).lines().enumerate() {
@@ -45,11 +44,7 @@ impl Codeowners {
     /// address. Empty when nobody owns it.
     pub fn owners(&self, path: &str) -> &[String] {
         let path: Vec<&str> = path.split('/').collect();
-        self.rules
-            .iter()
-            .rev()
-            .find(|rule| matches(&rule.segments, &path))
-            .map_or(&[], |rule| &rule.owners)
+        self.rules.iter().rev().find(|rule| matches(&rule.segments, &path)).map_or(&[], |rule| &rule.owners)
     }
 
     /// Lines that were passed over: number from 1, reason.
@@ -103,10 +98,7 @@ fn words(line: &str) -> (Option<String>, Vec<String>) {
 
 fn is_owner(word: &str) -> bool {
     let name = |text: &str| {
-        !text.is_empty()
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
     };
     match word.strip_prefix('@') {
         Some(handle) => match handle.split_once('/') {
@@ -115,9 +107,7 @@ fn is_owner(word: &str) -> bool {
         },
         None => word.split_once('@').is_some_and(|(user, host)| {
             !user.is_empty()
-                && user
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b".+-_%".contains(&b))
+                && user.bytes().all(|b| b.is_ascii_alphanumeric() || b".+-_%".contains(&b))
                 && name(host)
                 && host.contains('.')
         }),
@@ -129,11 +119,7 @@ fn is_owner(word: &str) -> bool {
 fn segments(pattern: &str) -> Vec<String> {
     let anchored = pattern.trim_end_matches('/').contains('/');
     let folder = pattern.ends_with('/');
-    let mut segments: Vec<String> = pattern
-        .split('/')
-        .filter(|s| !s.is_empty())
-        .map(str::to_owned)
-        .collect();
+    let mut segments: Vec<String> = pattern.split('/').filter(|s| !s.is_empty()).map(str::to_owned).collect();
     if segments.is_empty() {
         return segments;
     }
@@ -160,10 +146,7 @@ fn matches(segments: &[String], path: &[&str]) -> bool {
         if segment == "**" || segment == "**?" {
             // Zero or more names; at the very end `**` needs one.
             let least = usize::from(segment == "**" && i + 1 == segments.len());
-            let first = reach
-                .iter()
-                .position(|r| *r)
-                .map_or(path.len() + 1, |at| at + least);
+            let first = reach.iter().position(|r| *r).map_or(path.len() + 1, |at| at + least);
             for slot in next.iter_mut().skip(first) {
                 *slot = true;
             }
@@ -269,23 +252,11 @@ mod tests {
         for (pattern, yes, no) in [
             ("*", &["a", "a/b"][..], &[][..]),
             ("*.js", &["a.js", "x/y/a.js"], &["a.jsx"]),
-            (
-                "/build/logs/",
-                &["build/logs/x", "build/logs/y/z"],
-                &["a/build/logs/x", "build/logs"],
-            ),
-            (
-                "docs/*",
-                &["docs/start.md"],
-                &["docs/app/trouble.md", "a/docs/start.md"],
-            ),
+            ("/build/logs/", &["build/logs/x", "build/logs/y/z"], &["a/build/logs/x", "build/logs"]),
+            ("docs/*", &["docs/start.md"], &["docs/app/trouble.md", "a/docs/start.md"]),
             ("apps/", &["apps/a", "x/apps/a/b"], &["apps"]),
             ("/docs/", &["docs/a"], &["x/docs/a"]),
-            (
-                "/apps/github",
-                &["apps/github", "apps/github/x"],
-                &["apps/github2", "x/apps/github"],
-            ),
+            ("/apps/github", &["apps/github", "apps/github/x"], &["apps/github2", "x/apps/github"]),
             ("**/logs", &["logs", "build/logs", "a/b/logs/x"], &["logs2"]),
             ("a/**/b", &["a/b", "a/x/y/b", "a/b/c"], &["x/a/b", "a/bc"]),
             ("docs/**", &["docs/a", "docs/a/b"], &["docs"]),
@@ -306,10 +277,7 @@ mod tests {
     fn lines_that_are_not_right_are_passed_over() {
         let file = Codeowners::parse(b"* @all\n!a @x\n[ab] @x\n*.c nobody\n/ @x\n# note\n\n");
         assert_eq!(file.owners("a.c"), ["@all"]);
-        assert_eq!(
-            file.problems().iter().map(|p| p.0).collect::<Vec<_>>(),
-            [2, 3, 4, 5]
-        );
+        assert_eq!(file.problems().iter().map(|p| p.0).collect::<Vec<_>>(), [2, 3, 4, 5]);
     }
 
     #[test]

@@ -86,34 +86,19 @@ pub fn standing(incident: &Incident, fixes: &[FixCommit]) -> Standing {
         .links_as(Role::Fix)
         .flat_map(|link| {
             let tree = trees.get(&link.commit).or(link.tree.as_ref());
-            [
-                Some(State::Commit(link.commit.clone())),
-                tree.cloned().map(State::Tree),
-            ]
+            [Some(State::Commit(link.commit.clone())), tree.cloned().map(State::Tree)]
         })
         .flatten()
         .collect();
 
-    let (on_fixes, others): (Vec<_>, Vec<_>) = incident
-        .repro
-        .runs
-        .iter()
-        .partition(|run| validated.contains(&state(run)));
-    let seen_on: BTreeSet<State> = others
-        .iter()
-        .filter(|r| r.failures > 0)
-        .map(|r| state(r))
-        .collect();
-    let measured: Vec<_> = others
-        .into_iter()
-        .filter(|run| seen_on.is_empty() || seen_on.contains(&state(run)))
-        .collect();
+    let (on_fixes, others): (Vec<_>, Vec<_>) =
+        incident.repro.runs.iter().partition(|run| validated.contains(&state(run)));
+    let seen_on: BTreeSet<State> = others.iter().filter(|r| r.failures > 0).map(|r| state(r)).collect();
+    let measured: Vec<_> =
+        others.into_iter().filter(|run| seen_on.is_empty() || seen_on.contains(&state(run))).collect();
     let judged: Vec<_> = on_fixes
         .into_iter()
-        .filter(|run| {
-            fix.as_ref()
-                .is_some_and(|f| state(run) == State::Tree(f.tree.clone()))
-        })
+        .filter(|run| fix.as_ref().is_some_and(|f| state(run) == State::Tree(f.tree.clone())))
         .collect();
 
     let (runs, failures) = pooled(&measured);
@@ -165,10 +150,7 @@ fn known_trees(incident: &Incident, fixes: &[FixCommit]) -> BTreeMap<Oid, Oid> {
         .iter()
         .filter(|r| !r.dirty)
         .filter_map(|r| Some((r.commit.clone()?, r.tree.clone()?)));
-    let links = incident
-        .links
-        .iter()
-        .filter_map(|l| Some((l.commit.clone(), l.tree.clone()?)));
+    let links = incident.links.iter().filter_map(|l| Some((l.commit.clone(), l.tree.clone()?)));
     let found = fixes.iter().map(|f| (f.commit.clone(), f.tree.clone()));
     // Later entries win: the repository knows best.
     runs.chain(links).chain(found).collect()
@@ -179,9 +161,9 @@ fn state_of(run: &ReproRun, trees: &BTreeMap<Oid, Oid>) -> State {
         return State::Tree(tree.clone());
     }
     match &run.commit {
-        Some(commit) if !run.dirty => trees
-            .get(commit)
-            .map_or_else(|| State::Commit(commit.clone()), |tree| State::Tree(tree.clone())),
+        Some(commit) if !run.dirty => {
+            trees.get(commit).map_or_else(|| State::Commit(commit.clone()), |tree| State::Tree(tree.clone()))
+        }
         _ => State::Unknown(run.stamp.event),
     }
 }
@@ -284,34 +266,16 @@ mod tests {
     }
 
     fn set() -> Data {
-        ReproSet {
-            command: vec!["./run.sh".into()],
-            ..ReproSet::default()
-        }
-        .into()
+        ReproSet { command: vec!["./run.sh".into()], ..ReproSet::default() }.into()
     }
 
     fn ran(tree: char, runs: u32, failures: u32) -> Data {
-        ReproRan {
-            repro: id(0),
-            runs,
-            failures,
-            tree: Some(oid(tree)),
-            ..ReproRan::default()
-        }
-        .into()
+        ReproRan { repro: id(0), runs, failures, tree: Some(oid(tree)), ..ReproRan::default() }.into()
     }
 
     fn clean(commit: char, runs: u32, failures: u32, dirty: bool) -> Data {
-        ReproRan {
-            repro: id(0),
-            runs,
-            failures,
-            commit: Some(oid(commit)),
-            dirty,
-            ..ReproRan::default()
-        }
-        .into()
+        ReproRan { repro: id(0), runs, failures, commit: Some(oid(commit)), dirty, ..ReproRan::default() }
+            .into()
     }
 
     fn linked(commit: char, role: Role) -> Data {
@@ -329,21 +293,11 @@ mod tests {
 
     /// Commit 1 has tree a, commit 2 has tree b.
     fn fixes() -> Vec<FixCommit> {
-        [('1', 'a'), ('2', 'b')]
-            .map(|(c, t)| FixCommit {
-                commit: oid(c),
-                tree: oid(t),
-            })
-            .to_vec()
+        [('1', 'a'), ('2', 'b')].map(|(c, t)| FixCommit { commit: oid(c), tree: oid(t) }).to_vec()
     }
 
     fn numbers(s: &Standing) -> (u32, u32, u32, u32) {
-        (
-            s.repro.runs,
-            s.repro.failures,
-            s.repro.fix_runs,
-            s.repro.fix_failures,
-        )
+        (s.repro.runs, s.repro.failures, s.repro.fix_runs, s.repro.fix_failures)
     }
 
     #[test]
@@ -359,18 +313,9 @@ mod tests {
         let incident = fold(vec![
             set(),
             ran('c', 5, 5),
-            CauseProposed {
-                text: "overflow".into(),
-                ..CauseProposed::default()
-            }
-            .into(),
-            CauseConfirmed {
-                cause: id(2),
-                accounts: vec![],
-                disproof: None,
-                mechanism: String::new(),
-            }
-            .into(),
+            CauseProposed { text: "overflow".into(), ..CauseProposed::default() }.into(),
+            CauseConfirmed { cause: id(2), accounts: vec![], disproof: None, mechanism: String::new() }
+                .into(),
             linked('1', Role::Fix),
             ran('a', 4, 0),
         ]);
@@ -415,35 +360,19 @@ mod tests {
         let s = standing(&fold(events.clone()), &fixes());
         assert_eq!(numbers(&s), (5, 5, 4, 1), "runs on the older fix measure nothing");
         assert!(!s.validation_ok);
-        assert!(
-            s.missing
-                .iter()
-                .any(|l| l.contains("link 111111111111 --as failed"))
-        );
+        assert!(s.missing.iter().any(|l| l.contains("link 111111111111 --as failed")));
 
         let s = standing(&fold(events.clone()), &fixes()[1..]);
         assert!(s.validation_ok, "commit 1 is not there");
 
-        let taken_back = CommitUnlinked {
-            commit: oid('1'),
-            role: Some(Role::Fix),
-        };
+        let taken_back = CommitUnlinked { commit: oid('1'), role: Some(Role::Fix) };
         let s = standing(&fold([events, vec![taken_back.into()]].concat()), &fixes());
-        assert_eq!(
-            numbers(&s),
-            (9, 6, 4, 0),
-            "what was taken back is one more state with the bug"
-        );
+        assert_eq!(numbers(&s), (9, 6, 4, 0), "what was taken back is one more state with the bug");
     }
 
     #[test]
     fn too_few_passes_name_the_command() {
-        let incident = fold(vec![
-            set(),
-            ran('c', 10, 2),
-            linked('1', Role::Fix),
-            ran('a', 5, 0),
-        ]);
+        let incident = fold(vec![set(), ran('c', 10, 2), linked('1', Role::Fix), ran('a', 5, 0)]);
         let s = standing(&incident, &fixes());
         let needed = rate::passes_needed(2, 10);
         let want = format!("git incident repro run -n {} --at 111111111111", needed - 5);
@@ -458,33 +387,16 @@ mod tests {
     fn a_rare_bug_says_how_many_more_runs() {
         let s = standing(&fold(vec![set(), ran('c', 5, 1)]), &[]);
         assert!(!s.repro_ok);
-        assert!(
-            s.missing[0].ends_with("git incident repro run -n 5"),
-            "{:?}",
-            s.missing
-        );
+        assert!(s.missing[0].ends_with("git incident repro run -n 5"), "{:?}", s.missing);
     }
 
     #[test]
     fn a_disputed_cause_is_not_confirmed() {
         let mut incident = fold(vec![
-            CauseProposed {
-                text: "x".into(),
-                ..CauseProposed::default()
-            }
-            .into(),
-            CauseRejected {
-                cause: id(0),
-                reason: "no".into(),
-            }
-            .into(),
-            CauseConfirmed {
-                cause: id(0),
-                accounts: vec![],
-                disproof: None,
-                mechanism: String::new(),
-            }
-            .into(),
+            CauseProposed { text: "x".into(), ..CauseProposed::default() }.into(),
+            CauseRejected { cause: id(0), reason: "no".into() }.into(),
+            CauseConfirmed { cause: id(0), accounts: vec![], disproof: None, mechanism: String::new() }
+                .into(),
         ]);
         assert!(standing(&incident, &[]).cause_ok);
         incident.causes[0].rivals.add(id(1), CauseState::Rejected);

@@ -81,12 +81,7 @@ pub fn attempt(incident: &Incident, attempt: &Attempt) -> Value {
         .filter(|l| !l.unlinked && l.attempt == Some(id))
         .map(|l| json!({"commit": l.commit, "role": l.role}))
         .collect();
-    let stored: Vec<_> = incident
-        .evidence
-        .iter()
-        .filter(|e| e.attempt == Some(id))
-        .map(evidence)
-        .collect();
+    let stored: Vec<_> = incident.evidence.iter().filter(|e| e.attempt == Some(id)).map(evidence).collect();
     json!({
         "id": id,
         "ordinal": attempt.ordinal,

@@ -34,15 +34,9 @@ pub(super) fn run(template: &str, command: &Command, run: &mut Run<'_>) -> Captu
     let pid = run.root().as_raw_nonzero().get().to_string();
     // The command leads its own group, so both have the same number.
     let line = template.replace("{pid}", &pid).replace("{pgid}", &pid);
-    let mut capture = Capture {
-        command: line,
-        exit: None,
-        output: Vec::new(),
-    };
+    let mut capture = Capture { command: line, exit: None, output: Vec::new() };
     if let Err(error) = look(&mut capture, command, run) {
-        capture
-            .output
-            .extend_from_slice(format!("cannot run this capture: {error}\n").as_bytes());
+        capture.output.extend_from_slice(format!("cannot run this capture: {error}\n").as_bytes());
     }
     capture
 }
@@ -83,11 +77,7 @@ fn look(capture: &mut Capture, command: &Command, run: &mut Run<'_>) -> io::Resu
         let _ = child.wait();
     }
     // What it left in the pipe; something it started may hold the pipe open, so without waiting.
-    while open
-        && run
-            .turn(Some(reader.as_fd()), Some(Duration::from_millis(20)))?
-            .extra_ready
-    {
+    while open && run.turn(Some(reader.as_fd()), Some(Duration::from_millis(20)))?.extra_ready {
         open = keep(&mut capture.output, &mut chunk, &mut reader);
     }
     capture.exit = status.and_then(|status| status.code());

@@ -43,9 +43,7 @@ pub fn detach(what: Detached) -> Result<()> {
         .stdin(Stdio::from(what.held))
         .stdout(Stdio::from(what.log.try_clone()?))
         .stderr(Stdio::from(what.log));
-    command
-        .spawn()
-        .map_err(|e| Error::refused("a background process cannot be started").because(e))?;
+    command.spawn().map_err(|e| Error::refused("a background process cannot be started").because(e))?;
     Ok(())
 }
 

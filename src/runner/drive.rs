@@ -75,15 +75,8 @@ pub(super) fn run_on(command: &Command, streams: &Streams<'_>) -> Result<Outcome
 /// A text that no other run has.
 fn mark() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let now = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    format!(
-        "{}.{}.{}",
-        std::process::id(),
-        now.as_nanos(),
-        COUNT.fetch_add(1, Ordering::Relaxed)
-    )
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    format!("{}.{}.{}", std::process::id(), now.as_nanos(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A command that runs.
@@ -149,9 +142,7 @@ impl Run<'_> {
 
     fn interrupted(&mut self) {
         let now = Instant::now();
-        self.forced |= self
-            .last_interrupt
-            .is_some_and(|last| now.duration_since(last) <= INSISTING);
+        self.forced |= self.last_interrupt.is_some_and(|last| now.duration_since(last) <= INSISTING);
         self.last_interrupt = Some(now);
     }
 
@@ -287,9 +278,8 @@ impl Run<'_> {
         let mut silent_since = since;
         while self.pump.open() && !self.forced {
             let before = self.pump.last_output();
-            let left = SILENCE
-                .saturating_sub(silent_since.elapsed())
-                .min(CHATTER.saturating_sub(since.elapsed()));
+            let left =
+                SILENCE.saturating_sub(silent_since.elapsed()).min(CHATTER.saturating_sub(since.elapsed()));
             if left.is_zero() {
                 break;
             }

@@ -30,11 +30,7 @@ impl Pty {
         grantpt(&master)?;
         unlockpt(&master)?;
         let name = ptsname(&master, Vec::new())?;
-        let slave = rustix::fs::open(
-            name,
-            OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?;
+        let slave = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
         if let Ok(settings) = tcgetattr(&like) {
             tcsetattr(&slave, OptionalActions::Now, &settings)?;
         }
@@ -130,11 +126,7 @@ impl Unreturn {
 
     /// What is still held back at the end.
     pub(super) fn finish(&mut self) -> &'static [u8] {
-        if std::mem::take(&mut self.held) {
-            b"\r"
-        } else {
-            b""
-        }
+        if std::mem::take(&mut self.held) { b"\r" } else { b"" }
     }
 }
 
@@ -146,12 +138,7 @@ mod tests {
     #[test]
     fn raw_mode_ends_with_its_guard_even_in_a_panic() {
         let outer = Pty::open(std::fs::File::open("/dev/null").unwrap()).unwrap();
-        let echo = |pty: &Pty| {
-            tcgetattr(&pty.slave)
-                .unwrap()
-                .local_modes
-                .contains(LocalModes::ECHO)
-        };
+        let echo = |pty: &Pty| tcgetattr(&pty.slave).unwrap().local_modes.contains(LocalModes::ECHO);
         assert!(echo(&outer));
         let result = std::panic::catch_unwind(|| {
             let _raw = RawMode::enter(&outer.slave).unwrap();

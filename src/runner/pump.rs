@@ -33,18 +33,12 @@ struct Queue<T> {
 
 impl<T: AsFd> Queue<T> {
     fn new(to: Option<T>) -> Self {
-        Self {
-            to,
-            waiting: Vec::new(),
-        }
+        Self { to, waiting: Vec::new() }
     }
 
     /// The destination, while something waits for it.
     fn wanting(&self) -> Option<BorrowedFd<'_>> {
-        self.to
-            .as_ref()
-            .filter(|_| !self.waiting.is_empty())
-            .map(AsFd::as_fd)
+        self.to.as_ref().filter(|_| !self.waiting.is_empty()).map(AsFd::as_fd)
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -112,13 +106,7 @@ impl<'a> Pump<'a> {
         let sources = std::mem::take(&mut started.sources);
         let input = started.input.take();
         Self {
-            sources: sources
-                .into_iter()
-                .map(|(from, mirror)| Source {
-                    from: Some(from),
-                    mirror,
-                })
-                .collect(),
+            sources: sources.into_iter().map(|(from, mirror)| Source { from: Some(from), mirror }).collect(),
             stdout: Queue::new(Some(streams.stdout)),
             stderr: Queue::new(Some(streams.stderr)),
             stdin: input.as_ref().map(|_| streams.stdin),
@@ -161,9 +149,7 @@ impl<'a> Pump<'a> {
         let at_stdout = watched.add(self.stdout.wanting(), PollFlags::OUT);
         let at_stderr = watched.add(self.stderr.wanting(), PollFlags::OUT);
         let at_input = watched.add(self.input.wanting(), PollFlags::OUT);
-        let typed = self
-            .stdin
-            .filter(|_| self.input.waiting.is_empty() && self.input.to.is_some());
+        let typed = self.stdin.filter(|_| self.input.waiting.is_empty() && self.input.to.is_some());
         let at_stdin = watched.add(typed, PollFlags::IN);
         let at_extra = watched.add(extra, PollFlags::IN);
         let mut at_sources = Vec::new();
@@ -196,20 +182,13 @@ impl<'a> Pump<'a> {
             self.input.write();
         }
         let interrupt_typed = stdin && self.read_typed();
-        for at in sources
-            .iter()
-            .enumerate()
-            .filter_map(|(at, ready)| ready.then_some(at))
-        {
+        for at in sources.iter().enumerate().filter_map(|(at, ready)| ready.then_some(at)) {
             self.read_source(at);
         }
         if congested {
             self.last_output = Instant::now();
         }
-        Ok(Turn {
-            interrupt_typed,
-            extra_ready,
-        })
+        Ok(Turn { interrupt_typed, extra_ready })
     }
 
     /// Leaves what is typed alone from now on.

@@ -36,26 +36,13 @@ pub(super) struct Recorded {
 impl Record {
     /// Creates or empties `path`.
     pub(super) fn create(path: &Path, max: u64) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(path)?;
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
         // Too small for a marker: then the counts alone tell.
         let marked = max >= 4 * MARKER_ROOM;
         let room = if marked { MARKER_ROOM } else { 0 };
         let head = max / 2;
-        Ok(Self {
-            file,
-            head,
-            ring: max - head - room,
-            marked,
-            total: 0,
-            error: None,
-            recent: Vec::new(),
-        })
+        Ok(Self { file, head, ring: max - head - room, marked, total: 0, error: None, recent: Vec::new() })
     }
 
     /// The most bytes that are kept whole.
@@ -111,11 +98,7 @@ impl Record {
         {
             self.error = Some(error);
         }
-        Recorded {
-            total: self.total,
-            dropped,
-            error: self.error.map(|error| error.to_string()),
-        }
+        Recorded { total: self.total, dropped, error: self.error.map(|error| error.to_string()) }
     }
 
     fn straighten(&mut self, dropped: u64) -> io::Result<()> {

@@ -44,10 +44,7 @@ impl Signals {
     pub(super) fn install() -> io::Result<Self> {
         static IMITATED: OnceLock<()> = OnceLock::new();
         let ignored = ignored(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
-        let wanted: Vec<i32> = FORWARDED
-            .into_iter()
-            .filter(|number| !is_ignored(ignored, *number))
-            .collect();
+        let wanted: Vec<i32> = FORWARDED.into_iter().filter(|number| !is_ignored(ignored, *number)).collect();
         if IMITATED.set(()).is_ok() {
             for number in &wanted {
                 signal_hook::flag::register_conditional_default(*number, &NOT_RUNNING)?;
@@ -55,21 +52,12 @@ impl Signals {
         }
         let (wake, alarm) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
-        let mut signals = Self {
-            wake,
-            noted: Vec::new(),
-            registered: Vec::new(),
-        };
+        let mut signals = Self { wake, noted: Vec::new(), registered: Vec::new() };
         for number in wanted.into_iter().chain([SIGWINCH, SIGCHLD]) {
             let flag = Arc::new(AtomicBool::new(false));
             // The flag comes first: whoever wakes up must find it set.
-            signals
-                .registered
-                .push(signal_hook::flag::register(number, Arc::clone(&flag))?);
-            signals.registered.push(signal_hook::low_level::pipe::register(
-                number,
-                alarm.try_clone()?,
-            )?);
+            signals.registered.push(signal_hook::flag::register(number, Arc::clone(&flag))?);
+            signals.registered.push(signal_hook::low_level::pipe::register(number, alarm.try_clone()?)?);
             signals.noted.push((number, flag));
         }
         NOT_RUNNING.store(false, Ordering::SeqCst);
@@ -114,8 +102,7 @@ impl Drop for Signals {
 /// The mask of ignored signals in `/proc/self/status`; none where there is no such file.
 pub(super) fn ignored(status: &str) -> u64 {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0)
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 /// Whether the mask of [`ignored`] holds a signal.

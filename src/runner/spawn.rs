@@ -119,11 +119,7 @@ fn on_terminal(
     let pty = Pty::open(streams.stdout)?;
     let interactive = isatty(streams.stdin);
     let relayed = interactive && in_foreground(streams.stdin);
-    prepared.stdin(if interactive {
-        pty.slave.try_clone()?
-    } else {
-        copy(streams.stdin)?
-    });
+    prepared.stdin(if interactive { pty.slave.try_clone()? } else { copy(streams.stdin)? });
     prepared.stdout(pty.slave.try_clone()?).stderr(pty.slave);
     // SAFETY: between fork and exec the closure makes two system calls and nothing else: no memory
     // is allocated and no lock is taken.
@@ -131,20 +127,12 @@ fn on_terminal(
     unsafe {
         prepared.pre_exec(take_as_controlling);
     }
-    let raw = if relayed {
-        Some(RawMode::enter(streams.stdin)?)
-    } else {
-        None
-    };
+    let raw = if relayed { Some(RawMode::enter(streams.stdin)?) } else { None };
     let child = spawn(command, prepared)?;
     Ok(Started {
         child,
         sources: vec![(pty.master.try_clone()?, Mirror::Stdout)],
-        input: if relayed {
-            Some(pty.master.try_clone()?)
-        } else {
-            None
-        },
+        input: if relayed { Some(pty.master.try_clone()?) } else { None },
         terminal: Some(pty.master),
         raw,
     })
@@ -166,11 +154,7 @@ fn on_pipes(
     } else {
         // One pipe keeps the order exact where both end up in the same place anyway.
         prepared.stderr(writer);
-        let mirror = if command.stream == Stream::Terminal {
-            Mirror::Stdout
-        } else {
-            Mirror::Nowhere
-        };
+        let mirror = if command.stream == Stream::Terminal { Mirror::Stdout } else { Mirror::Nowhere };
         sources.push((reader.into(), mirror));
     }
     // A process group of its own may not read the terminal (job control would stop it), so what is
@@ -189,13 +173,7 @@ fn on_pipes(
     }
     prepared.process_group(0);
     let child = spawn(command, prepared)?;
-    Ok(Started {
-        child,
-        sources,
-        input,
-        terminal: None,
-        raw: None,
-    })
+    Ok(Started { child, sources, input, terminal: None, raw: None })
 }
 
 fn copy(stream: BorrowedFd<'_>) -> io::Result<OwnedFd> {
@@ -226,9 +204,9 @@ fn spawn(command: &Command, mut prepared: std::process::Command) -> Result<Child
             _ if status == 127 => trouble
                 .because("command not found")
                 .hint("check the spelling and PATH; shell syntax needs `sh -c '…'`"),
-            Some(code) if code == rustix::io::Errno::ACCESS.raw_os_error() => trouble
-                .because("permission denied")
-                .hint(format!("make it executable: `chmod +x {program}`")),
+            Some(code) if code == rustix::io::Errno::ACCESS.raw_os_error() => {
+                trouble.because("permission denied").hint(format!("make it executable: `chmod +x {program}`"))
+            }
             Some(code) if code == rustix::io::Errno::NOEXEC.raw_os_error() => trouble
                 .because("not a program this machine can execute")
                 .hint("a script needs a first line such as `#!/bin/sh`"),

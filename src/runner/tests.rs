@@ -24,9 +24,7 @@ struct Scratch {
 
 impl Scratch {
     fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().unwrap(),
-        }
+        Self { folder: tempfile::tempdir().unwrap() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -51,14 +49,7 @@ impl Scratch {
 /// Runs it with no input and with these streams as ours.
 fn run_to(command: &Command, stdout: impl AsFd, stderr: impl AsFd) -> Result<Outcome, Failure> {
     let stdin = File::open("/dev/null").unwrap();
-    run_on(
-        command,
-        &Streams {
-            stdin: stdin.as_fd(),
-            stdout: stdout.as_fd(),
-            stderr: stderr.as_fd(),
-        },
-    )
+    run_on(command, &Streams { stdin: stdin.as_fd(), stdout: stdout.as_fd(), stderr: stderr.as_fd() })
 }
 
 fn run_quietly(command: &Command) -> Outcome {
@@ -80,11 +71,7 @@ fn state(pid: &str) -> Option<char> {
 }
 
 fn pids(path: &Path) -> Vec<String> {
-    read_to_string(path)
-        .unwrap_or_default()
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect()
+    read_to_string(path).unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
 #[test]
@@ -109,10 +96,7 @@ fn each_stream_goes_its_way_and_both_into_the_file() {
     let scratch = Scratch::new();
     let mut command = scratch.sh("echo one; sleep 0.2; echo two >&2");
     command.stream = Stream::Terminal;
-    let (out, err) = (
-        File::create(scratch.path("1")).unwrap(),
-        File::create(scratch.path("2")).unwrap(),
-    );
+    let (out, err) = (File::create(scratch.path("1")).unwrap(), File::create(scratch.path("2")).unwrap());
     let outcome = run_to(&command, &out, &err).unwrap();
     assert_eq!(read_to_string(scratch.path("1")).unwrap(), "one\n");
     assert_eq!(read_to_string(scratch.path("2")).unwrap(), "two\n");
@@ -124,10 +108,7 @@ fn each_stream_goes_its_way_and_both_into_the_file() {
 fn one_destination_keeps_the_exact_order() {
     let scratch = Scratch::new();
     let script = "i=0; while [ $i -lt 300 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done";
-    let want = (0..300)
-        .map(|n| format!("out {n}\nerr {n}\n"))
-        .collect::<Vec<_>>()
-        .concat();
+    let want = (0..300).map(|n| format!("out {n}\nerr {n}\n")).collect::<Vec<_>>().concat();
     let mut command = scratch.sh(script);
     command.stream = Stream::Terminal;
     let both = File::create(scratch.path("both")).unwrap();
@@ -141,17 +122,10 @@ fn json_mode_shows_the_last_forty_lines_on_stderr() {
     let scratch = Scratch::new();
     let mut command = scratch.sh("i=1; while [ $i -le 100 ]; do echo line $i; i=$((i+1)); done; printf end");
     command.stream = Stream::Stderr;
-    let (out, err) = (
-        File::create(scratch.path("1")).unwrap(),
-        File::create(scratch.path("2")).unwrap(),
-    );
+    let (out, err) = (File::create(scratch.path("1")).unwrap(), File::create(scratch.path("2")).unwrap());
     run_to(&command, &out, &err).unwrap();
     assert_eq!(read_to_string(scratch.path("1")).unwrap(), "");
-    let want = (62..=100)
-        .map(|n| format!("line {n}\n"))
-        .collect::<Vec<_>>()
-        .concat()
-        + "end\n";
+    let want = (62..=100).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat() + "end\n";
     assert_eq!(read_to_string(scratch.path("2")).unwrap(), want);
     assert!(scratch.output().starts_with("line 1\n") && scratch.output().ends_with("line 100\nend"));
 }
@@ -174,12 +148,9 @@ fn commands_that_cannot_run_say_why() {
     std::fs::write(scratch.path("plain"), "echo no\n").unwrap();
     std::fs::set_permissions(scratch.path("plain"), std::fs::Permissions::from_mode(0o644)).unwrap();
     let null = File::create("/dev/null").unwrap();
-    for (program, status) in [
-        ("no-such-program-anywhere", 127),
-        ("./none", 127),
-        ("./plain", 126),
-        ("./", 126),
-    ] {
+    for (program, status) in
+        [("no-such-program-anywhere", 127), ("./none", 127), ("./plain", 126), ("./", 126)]
+    {
         let mut command = scratch.sh("");
         command.argv = vec![program.into()];
         let failure = run_to(&command, &null, &null).unwrap_err();
@@ -190,10 +161,7 @@ fn commands_that_cannot_run_say_why() {
     command.cwd = Some(scratch.path("plain"));
     assert_eq!(run_to(&command, &null, &null).unwrap_err().status, 125);
     command.argv.clear();
-    assert_eq!(
-        run_to(&command, &null, &null).unwrap_err().error.kind(),
-        crate::model::Kind::Usage
-    );
+    assert_eq!(run_to(&command, &null, &null).unwrap_err().error.kind(), crate::model::Kind::Usage);
     let mut command = scratch.sh("true");
     command.output = scratch.path("no/such/folder");
     assert_eq!(run_to(&command, &null, &null).unwrap_err().status, 125);
@@ -206,10 +174,7 @@ fn environment_changes_and_folder() {
     command.env = vec![("A".into(), Some("b c".into())), ("HOME".into(), None)];
     run_quietly(&command);
     let folder = scratch.folder.path().canonicalize().unwrap();
-    assert_eq!(
-        scratch.output(),
-        format!("[b c] []\n{}\nmarked\n", folder.display())
-    );
+    assert_eq!(scratch.output(), format!("[b c] []\n{}\nmarked\n", folder.display()));
 }
 
 #[test]
@@ -297,15 +262,9 @@ fn captures_look_before_the_end() {
     ];
     let outcome = run_quietly(&command);
     assert_eq!(outcome.end, End::Hang(HangKind::Idle));
-    let (pid, said) = scratch
-        .output()
-        .split_once('\n')
-        .map(|(a, b)| (a.to_owned(), b.to_owned()))
-        .unwrap();
+    let (pid, said) = scratch.output().split_once('\n').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
     assert_eq!(said, "dumped\n", "the hanging process was still being read");
-    let [first, second, third, fourth] = &outcome.captures[..] else {
-        panic!("four captures")
-    };
+    let [first, second, third, fourth] = &outcome.captures[..] else { panic!("four captures") };
     assert_eq!(first.output, format!("{pid} {pid}\nalive\ngroup\n").into_bytes());
     assert_eq!(first.exit, Some(0));
     assert!(first.command.starts_with(&format!("echo {pid} ")));
@@ -349,9 +308,8 @@ fn no_zombie_is_left() {
 fn signals_meant_for_the_command_reach_it_and_spare_us() {
     let scratch = Scratch::new();
     let wait = "while :; do sleep 0.02; done";
-    let outcome = run_quietly(&scratch.sh(&format!(
-        "trap 'echo told; exit 5' TERM; kill -TERM $PPID; {wait}"
-    )));
+    let outcome =
+        run_quietly(&scratch.sh(&format!("trap 'echo told; exit 5' TERM; kill -TERM $PPID; {wait}")));
     assert_eq!(outcome.end, End::Exited(5));
     assert!(scratch.output().ends_with("told\n"));
 

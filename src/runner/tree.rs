@@ -18,10 +18,7 @@ pub(super) struct Tree {
 impl Tree {
     /// The tree below `root`, our child and leader of its own group; `mark` is the value of
     /// [`super::RUN_VARIABLE`] that it was started with, `adopting` began before it was.
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(unused_variables, reason = "the group is all we know there")
-    )]
+    #[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "the group is all we know there"))]
     pub(super) fn new(root: Pid, mark: &str, adopting: &Adopting) -> Self {
         Self {
             root,
@@ -88,10 +85,7 @@ impl Adopting {
             let own = rustix::process::getpid();
             let before = rustix::process::child_subreaper().ok().flatten();
             let _ = rustix::process::set_child_subreaper(Some(own));
-            Self {
-                before,
-                earlier: linux::children(own.as_raw_nonzero().get()).into_iter().collect(),
-            }
+            Self { before, earlier: linux::children(own.as_raw_nonzero().get()).into_iter().collect() }
         }
         #[cfg(not(target_os = "linux"))]
         Self {}
@@ -162,9 +156,7 @@ mod linux {
         let Ok(folder) = std::fs::read_dir("/proc") else {
             return Vec::new();
         };
-        folder
-            .filter_map(|file| entry(file.ok()?.file_name().to_str()?.parse().ok()?))
-            .collect()
+        folder.filter_map(|file| entry(file.ok()?.file_name().to_str()?.parse().ok()?)).collect()
     }
 
     pub(super) struct Tree {
@@ -209,8 +201,7 @@ mod linux {
                     break;
                 }
             }
-            self.known
-                .extend(members.iter().map(|entry| (entry.pid, entry.started)));
+            self.known.extend(members.iter().map(|entry| (entry.pid, entry.started)));
             members
         }
 
@@ -318,11 +309,7 @@ mod linux {
                     .collect();
             }
         }
-        everything()
-            .iter()
-            .filter(|entry| entry.parent == of)
-            .map(|entry| entry.pid)
-            .collect()
+        everything().iter().filter(|entry| entry.parent == of).map(|entry| entry.pid).collect()
     }
 
     #[cfg(test)]
@@ -333,14 +320,7 @@ mod linux {
         #[test]
         fn a_name_full_of_parentheses() {
             let line = "77 (a) R (b) S 5 6 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987 1000 10 1\n";
-            let want = Entry {
-                pid: 77,
-                state: b'S',
-                parent: 5,
-                group: 6,
-                session: 7,
-                started: 987,
-            };
+            let want = Entry { pid: 77, state: b'S', parent: 5, group: 6, session: 7, started: 987 };
             assert_eq!(parse(line), Some(want));
         }
 

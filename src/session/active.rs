@@ -22,10 +22,7 @@ impl Session {
     /// What is active here; nothing when the file is missing or damaged (it is disposable).
     pub fn active(&self) -> Active {
         let path = self.repo.git_dir().join("incident").join("active");
-        std::fs::read(path)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default()
+        std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
     /// Makes something active.
@@ -38,9 +35,7 @@ impl Session {
             .map_err(|e| Error::bug("the active incident cannot be written as JSON").because(e))?;
         let write = || -> std::io::Result<()> {
             std::fs::create_dir_all(&directory)?;
-            let mut file = tempfile::Builder::new()
-                .prefix("active")
-                .tempfile_in(&directory)?;
+            let mut file = tempfile::Builder::new().prefix("active").tempfile_in(&directory)?;
             file.write_all(&text)?;
             file.persist(directory.join("active")).map_err(|e| e.error)?;
             Ok(())
@@ -55,10 +50,6 @@ impl Session {
     /// The attempt that is active, if it belongs to this incident.
     pub fn active_attempt(&self, incident: &Oid) -> Option<EventId> {
         let active = self.active();
-        if active.incident.as_ref() == Some(incident) {
-            active.attempt
-        } else {
-            None
-        }
+        if active.incident.as_ref() == Some(incident) { active.attempt } else { None }
     }
 }

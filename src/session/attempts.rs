@@ -11,15 +11,7 @@ use crate::model::status::{Role, Status};
 use crate::model::{Error, EventId, Oid, Result};
 
 /// What a note may speak of; giving up asks for some of them.
-pub const ABOUT: [&str; 7] = [
-    "profile",
-    "sizes",
-    "host",
-    "device",
-    "code",
-    "arithmetic",
-    "performance",
-];
+pub const ABOUT: [&str; 7] = ["profile", "sizes", "host", "device", "code", "arithmetic", "performance"];
 
 /// How an attempt ends.
 pub struct Ending {
@@ -43,9 +35,8 @@ impl Session {
     /// # Errors
     /// None runs, or several.
     pub fn running_attempt(&self, id: &Oid, incident: &Incident) -> Result<EventId> {
-        if let Some(active) = self
-            .active_attempt(id)
-            .filter(|a| incident.attempt(*a).is_some_and(|a| a.ended.is_none()))
+        if let Some(active) =
+            self.active_attempt(id).filter(|a| incident.attempt(*a).is_some_and(|a| a.ended.is_none()))
         {
             return Ok(active);
         }
@@ -56,10 +47,8 @@ impl Session {
                 .hint("start one: git incident attempt start -H \"why it might work\"")),
             several => {
                 let numbers: Vec<String> = several.iter().map(|a| a.ordinal.to_string()).collect();
-                Err(
-                    Error::refused(format!("attempts {} are running", numbers.join(", ")))
-                        .hint("say which: -n NUMBER"),
-                )
+                Err(Error::refused(format!("attempts {} are running", numbers.join(", ")))
+                    .hint("say which: -n NUMBER"))
             }
         }
     }
@@ -73,10 +62,8 @@ impl Session {
             return Ok(());
         }
         let id = incident.id.as_ref().map_or("", |i| i.short());
-        Err(
-            Error::refused(format!("incident {id} is closed as {}", *incident.status))
-                .hint(format!("git incident reopen {id} -m \"why\"")),
-        )
+        Err(Error::refused(format!("incident {id} is closed as {}", *incident.status))
+            .hint(format!("git incident reopen {id} -m \"why\"")))
     }
 
     /// Ends an attempt. Commits that were made in it and have no role yet get the one the outcome gives them.
@@ -123,10 +110,7 @@ impl Session {
         })?;
         let after = self.incident(id)?;
         if self.active_attempt(id) == Some(ending.attempt) {
-            self.set_active(&Active {
-                incident: Some(id.clone()),
-                attempt: None,
-            })?;
+            self.set_active(&Active { incident: Some(id.clone()), attempt: None })?;
         }
         self.project_lines(&after, &[])?;
         Ok(after)

@@ -30,10 +30,7 @@ impl Budget {
             out.push(format!("{} of {max} attempts are used", self.attempts));
         }
         if let Some(max) = self.max_minutes.filter(|max| self.millis >= max * 60_000) {
-            out.push(format!(
-                "{} of {max} minutes are used",
-                human_duration(self.millis)
-            ));
+            out.push(format!("{} of {max} minutes are used", human_duration(self.millis)));
         }
         if let Some(max) = self.max_micros.filter(|max| self.micros >= *max) {
             out.push(format!("{} of {} are spent", money(self.micros), money(max)));
@@ -45,10 +42,7 @@ impl Budget {
 /// Millionths as a decimal with two or more digits behind the point.
 pub fn money(micros: u64) -> String {
     let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
-    let kept = text
-        .trim_end_matches('0')
-        .len()
-        .max(text.find('.').map_or(0, |p| p + 3));
+    let kept = text.trim_end_matches('0').len().max(text.find('.').map_or(0, |p| p + 3));
     text[..kept].to_owned()
 }
 
@@ -76,10 +70,7 @@ impl Session {
             max_attempts: limits.attempts.map(u64::from),
             millis: incident.worked_millis(),
             max_minutes: limits.minutes.map(u64::from),
-            micros: incident
-                .spent
-                .micros
-                .saturating_add(u64::try_from(gpu_cost).unwrap_or(u64::MAX)),
+            micros: incident.spent.micros.saturating_add(u64::try_from(gpu_cost).unwrap_or(u64::MAX)),
             max_micros: limits.money.as_ref().map(|m| m.micros.unsigned_abs()),
         })
     }
@@ -99,10 +90,7 @@ mod tests {
             micros: 1_500_000,
             max_micros: Some(1_000_000),
         };
-        assert_eq!(
-            budget.exceeded(),
-            ["2 of 2 attempts are used", "1.50 of 1.00 are spent"]
-        );
+        assert_eq!(budget.exceeded(), ["2 of 2 attempts are used", "1.50 of 1.00 are spent"]);
         assert_eq!(money(11_333), "0.011333");
     }
 }

@@ -61,8 +61,7 @@ impl Session {
     /// # Errors
     /// The repository cannot be written.
     pub fn reject_cause(&self, id: &Oid, cause: EventId, reason: String) -> Result<()> {
-        self.append(id, &[], |draft| draft.add(CauseRejected { cause, reason }))
-            .map(|_| ())
+        self.append(id, &[], |draft| draft.add(CauseRejected { cause, reason })).map(|_| ())
     }
 
     /// Confirms a cause, if it holds: `said` has one word for every attempt that ended.
@@ -85,30 +84,23 @@ impl Session {
             match said.iter().find(|(a, _)| *a == attempt.started.event) {
                 None => unexplained.push(attempt),
                 Some((_, Holds::Contradicts(why))) => contradictions.push((attempt, why)),
-                Some((_, Holds::Accounts(how))) => accounts.push(Account {
-                    attempt: attempt.started.event,
-                    how: how.clone(),
-                }),
+                Some((_, Holds::Accounts(how))) => {
+                    accounts.push(Account { attempt: attempt.started.event, how: how.clone() })
+                }
             }
         }
         if !contradictions.is_empty() {
             let mut error = Error::refused("the cause is contradicted, so it cannot be confirmed");
             for (attempt, why) in contradictions {
-                error = error.because(format!(
-                    "attempt {} ({}): {why}",
-                    attempt.ordinal,
-                    attempt.headline()
-                ));
+                error = error.because(format!("attempt {} ({}): {why}", attempt.ordinal, attempt.headline()));
             }
             return Err(error
                 .hint("reject it: git incident cause reject -m \"what speaks against it\"")
                 .hint("or propose one that accounts for the attempt: git incident cause propose \"…\""));
         }
         if !unexplained.is_empty() {
-            let mut error = Error::refused(format!(
-                "the cause must account for {} more attempts",
-                unexplained.len()
-            ));
+            let mut error =
+                Error::refused(format!("the cause must account for {} more attempts", unexplained.len()));
             for attempt in &unexplained {
                 error = error.because(format!(
                     "attempt {}: {} → {}",
@@ -117,10 +109,8 @@ impl Session {
                     summary(attempt)
                 ));
             }
-            let example: Vec<String> = unexplained
-                .iter()
-                .map(|a| format!("--accounts {}=\"how\"", a.ordinal))
-                .collect();
+            let example: Vec<String> =
+                unexplained.iter().map(|a| format!("--accounts {}=\"how\"", a.ordinal)).collect();
             return Err(error.hint(format!(
                 "say how it explains each: git incident cause confirm {}",
                 example.join(" ")
@@ -154,9 +144,5 @@ impl Session {
 pub fn summary(attempt: &Attempt) -> String {
     let outcome = format!("{}, bug {}", attempt.outcome.hypothesis, attempt.outcome.bug);
     let conclusion = attempt.conclusion.lines().next().unwrap_or_default();
-    if conclusion.is_empty() {
-        outcome
-    } else {
-        format!("{outcome}: {conclusion}")
-    }
+    if conclusion.is_empty() { outcome } else { format!("{outcome}: {conclusion}") }
 }

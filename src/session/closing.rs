@@ -16,10 +16,7 @@ impl Session {
     pub fn blocked_requirements(&self, incident: &Incident) -> Result<Vec<Requirement>> {
         let policy = &self.config()?.blocked;
         let require: Vec<&str> = policy.require.iter().map(|r| r.word()).collect();
-        let thresholds = Thresholds {
-            approaches: policy.approaches,
-            minutes: policy.minutes,
-        };
+        let thresholds = Thresholds { approaches: policy.approaches, minutes: policy.minutes };
         let head = self.repo.head_commit()?;
         let cites = |text: &str| head.as_ref().is_some_and(|h| self.cites_code(h, text));
         Ok(requirements(incident, &require, thresholds, &cites))
@@ -27,17 +24,13 @@ impl Session {
 
     /// Whether a text names a file of a commit with a line that is there: `src/a.cu:17`.
     fn cites_code(&self, commit: &Oid, text: &str) -> bool {
-        text.split(|c: char| c.is_whitespace() || matches!(c, '`' | '(' | ')' | ',' | '"' | '\''))
-            .any(|word| {
+        text.split(|c: char| c.is_whitespace() || matches!(c, '`' | '(' | ')' | ',' | '"' | '\'')).any(
+            |word| {
                 let Some((path, rest)) = word.split_once(':') else {
                     return false;
                 };
-                let line: usize = rest
-                    .chars()
-                    .take_while(char::is_ascii_digit)
-                    .collect::<String>()
-                    .parse()
-                    .unwrap_or(0);
+                let line: usize =
+                    rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
                 let path = path.trim_start_matches("./");
                 line > 0
                     && !path.is_empty()
@@ -47,7 +40,8 @@ impl Session {
                         .ok()
                         .flatten()
                         .is_some_and(|bytes| bytes.split(|b| *b == b'\n').count() >= line)
-            })
+            },
+        )
     }
 
     /// Closes an incident.
@@ -64,15 +58,14 @@ impl Session {
     ) -> Result<()> {
         self.must_be_open(incident)?;
         if let Some(running) = incident.attempts.iter().find(|a| a.ended.is_none()) {
-            return Err(Error::refused(format!("attempt {} has not ended", running.ordinal))
-                .hint(format!("git incident attempt end -n {} --worked, --failed or --inconclusive -m \"what it tells\"", running.ordinal)));
+            return Err(Error::refused(format!("attempt {} has not ended", running.ordinal)).hint(format!(
+                "git incident attempt end -n {} --worked, --failed or --inconclusive -m \"what it tells\"",
+                running.ordinal
+            )));
         }
         self.append(id, &[], |draft| draft.add(IncidentClosed { status, note, gaps }))?;
         if self.active().incident.as_ref() == Some(id) {
-            self.set_active(&Active {
-                incident: Some(id.clone()),
-                attempt: None,
-            })?;
+            self.set_active(&Active { incident: Some(id.clone()), attempt: None })?;
         }
         Ok(())
     }

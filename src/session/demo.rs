@@ -66,11 +66,7 @@ pub fn play(directory: &Path, tell: &dyn Fn(Tell<'_>)) -> Result<Scene> {
     let path = std::fs::canonicalize(directory)?;
     // Outside of the repository, as validation worktrees must be; gone when the demo ends.
     let aside = tempfile::tempdir()?;
-    let stage = Stage {
-        git: surroundings(&path, aside.path())?,
-        path: path.clone(),
-        tell,
-    };
+    let stage = Stage { git: surroundings(&path, aside.path())?, path: path.clone(), tell };
     stage.set_the_scene()?;
     stage.open()?;
     stage.first_attempt()?;
@@ -78,20 +74,13 @@ pub fn play(directory: &Path, tell: &dyn Fn(Tell<'_>)) -> Result<Scene> {
     stage.third_attempt()?;
     stage.prove_it()?;
     let (incident, postmortem, pull_request) = stage.write_it_down()?;
-    Ok(Scene {
-        path,
-        incident,
-        postmortem,
-        pull_request,
-    })
+    Ok(Scene { path, incident, postmortem, pull_request })
 }
 
 /// git in the scratch repository, whatever the user's own configuration and environment say.
 fn surroundings(path: &Path, aside: &Path) -> Result<Git> {
     let program = std::env::current_exe()?;
-    let folder = program
-        .parent()
-        .ok_or_else(|| Error::bug("a program without a directory"))?;
+    let folder = program.parent().ok_or_else(|| Error::bug("a program without a directory"))?;
     if program.file_name().is_none_or(|n| n != "git-incident") {
         return Err(Error::refused(
             "the demo calls `git incident`, so the program must be named git-incident",
@@ -99,9 +88,7 @@ fn surroundings(path: &Path, aside: &Path) -> Result<Git> {
         .hint("cargo install --path . installs it so"));
     }
     let mut search = vec![folder.to_path_buf()];
-    search.extend(std::env::split_paths(
-        &std::env::var_os("PATH").unwrap_or_default(),
-    ));
+    search.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
     let search: OsString =
         std::env::join_paths(search).map_err(|e| Error::refused("PATH cannot be extended").because(e))?;
     let mut git = Git::at(path)
@@ -131,15 +118,7 @@ impl Stage<'_> {
             self.write(name, text)?;
         }
         self.run(&["add", "."], 0)?;
-        self.run(
-            &[
-                "commit",
-                "--quiet",
-                "-m",
-                "Add softmax with a reference and a check",
-            ],
-            0,
-        )?;
+        self.run(&["commit", "--quiet", "-m", "Add softmax with a reference and a check"], 0)?;
         self.run(&["incident", "init"], 0).map(|_| ())
     }
 
@@ -196,13 +175,9 @@ impl Stage<'_> {
             ],
             0,
         )?;
-        self.run(
-            &["incident", "next", "add", "look for inputs that are no numbers"],
-            0,
-        )?;
+        self.run(&["incident", "next", "add", "look for inputs that are no numbers"], 0)?;
         self.run(&["incident", "next", "add", "keep the argument of exp small"], 0)?;
-        self.run(&["incident", "link", "HEAD", "--as", "offending"], 0)
-            .map(|_| ())
+        self.run(&["incident", "link", "HEAD", "--as", "offending"], 0).map(|_| ())
     }
 
     fn first_attempt(&self) -> Result<()> {
@@ -226,8 +201,7 @@ impl Stage<'_> {
             ],
             0,
         )?;
-        self.run(&["incident", "next", "done", "1", "-m", "attempt 1"], 0)
-            .map(|_| ())
+        self.run(&["incident", "next", "done", "1", "-m", "attempt 1"], 0).map(|_| ())
     }
 
     fn second_attempt(&self) -> Result<()> {
@@ -245,16 +219,7 @@ impl Stage<'_> {
             0,
         )?;
         self.write("softmax.awk", CLAMPED)?;
-        self.run(
-            &[
-                "commit",
-                "--quiet",
-                "-a",
-                "-m",
-                "Clamp the inputs of softmax at 700",
-            ],
-            0,
-        )?;
+        self.run(&["commit", "--quiet", "-a", "-m", "Clamp the inputs of softmax at 700"], 0)?;
         self.run(&["incident", "try", "--", "sh", "check.sh"], 1)?;
         self.run(
             &[
@@ -284,16 +249,7 @@ impl Stage<'_> {
             0,
         )?;
         self.write("softmax.awk", SHIFTED)?;
-        self.run(
-            &[
-                "commit",
-                "--quiet",
-                "-a",
-                "-m",
-                "Subtract the maximum before exp in softmax",
-            ],
-            0,
-        )?;
+        self.run(&["commit", "--quiet", "-a", "-m", "Subtract the maximum before exp in softmax"], 0)?;
         self.run(&["incident", "try", "--", "sh", "check.sh"], 0)?;
         self.run(
             &[
@@ -308,8 +264,7 @@ impl Stage<'_> {
             ],
             0,
         )?;
-        self.run(&["incident", "next", "done", "2", "-m", "attempt 3"], 0)
-            .map(|_| ())
+        self.run(&["incident", "next", "done", "2", "-m", "attempt 3"], 0).map(|_| ())
     }
 
     fn prove_it(&self) -> Result<()> {
@@ -337,10 +292,7 @@ impl Stage<'_> {
             ],
             0,
         )?;
-        self.run(
-            &["incident", "repro", "run", "-n", "5", "--at", "HEAD", "--quiet"],
-            0,
-        )?;
+        self.run(&["incident", "repro", "run", "-n", "5", "--at", "HEAD", "--quiet"], 0)?;
         self.run(&["incident", "close", "--resolved"], 0)?;
         self.run(&["incident", "status"], 0).map(|_| ())
     }
@@ -381,11 +333,7 @@ impl Stage<'_> {
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         // A command that is tried prints before we say what was recorded; everything else talks first.
-        let order = if arguments.contains(&"try") {
-            [&printed, &said]
-        } else {
-            [&said, &printed]
-        };
+        let order = if arguments.contains(&"try") { [&printed, &said] } else { [&said, &printed] };
         for text in order {
             (self.tell)(Tell::Output(text));
         }

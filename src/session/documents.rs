@@ -71,13 +71,7 @@ impl Session {
         let name: String = incident
             .ticket
             .chars()
-            .map(|c| {
-                if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') {
-                    c
-                } else {
-                    '-'
-                }
-            })
+            .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' })
             .collect();
         let name = name.trim_matches(['-', '.']);
         let id = incident.id.as_ref().map_or("incident", |i| i.short());
@@ -115,11 +109,9 @@ impl Session {
             let digest = canonical::sha256_hex(&old);
             let ours = incident.postmortems.iter().any(|d| d.sha256 == digest);
             if !ours {
-                return Err(
-                    Error::refused(format!("{shown} is there, and somebody has written in it"))
-                        .hint("see the new draft: git incident postmortem draft --print")
-                        .hint("or write it elsewhere: --output FILE; or replace it: --force"),
-                );
+                return Err(Error::refused(format!("{shown} is there, and somebody has written in it"))
+                    .hint("see the new draft: git incident postmortem draft --print")
+                    .hint("or write it elsewhere: --output FILE; or replace it: --force"));
             }
         }
         let write = || -> std::io::Result<()> {
@@ -186,10 +178,8 @@ impl Session {
     /// # Errors
     /// The repository cannot be written.
     pub fn record_pull_request(&self, id: &Oid, text: &PullRequestText) -> Result<()> {
-        let drafted = PrDrafted {
-            title: text.title.clone(),
-            sha256: canonical::sha256_hex(text.body.as_bytes()),
-        };
+        let drafted =
+            PrDrafted { title: text.title.clone(), sha256: canonical::sha256_hex(text.body.as_bytes()) };
         self.append(id, &[], |draft| draft.add(drafted)).map(|_| ())
     }
 
@@ -220,10 +210,7 @@ impl Session {
                 diff::merge_base(&self.git(), base.as_str(), tip.as_str())?.and_then(|b| Oid::parse(&b))
             && from != tip
         {
-            return Ok(Range {
-                base: Some(from),
-                tip,
-            });
+            return Ok(Range { base: Some(from), tip });
         }
         self.fix_range(incident)
     }
@@ -244,26 +231,19 @@ impl Session {
                 ]
                 .map(String::from),
             );
-        candidates
-            .into_iter()
-            .find_map(|name| self.repo.resolve_commit(&name).ok())
+        candidates.into_iter().find_map(|name| self.repo.resolve_commit(&name).ok())
     }
 
     /// From before the first fix to the last one.
     fn fix_range(&self, incident: &Incident) -> Result<Range> {
         let fixes = self.fixes(incident);
         let (Some(first), Some(last)) = (fixes.first(), fixes.last()) else {
-            return Err(
-                Error::refused("no change to describe: no commit is linked as the fix")
-                    .hint("git incident link COMMIT --as fix")
-                    .hint("or name the branch it goes to: git incident pr --base main"),
-            );
+            return Err(Error::refused("no change to describe: no commit is linked as the fix")
+                .hint("git incident link COMMIT --as fix")
+                .hint("or name the branch it goes to: git incident pr --base main"));
         };
         let base = self.repo.resolve_commit(&format!("{}^", first.commit)).ok();
-        Ok(Range {
-            base,
-            tip: last.commit.clone(),
-        })
+        Ok(Range { base, tip: last.commit.clone() })
     }
 
     fn changed_files(&self, range: &Range) -> Result<Vec<ChangedFile>> {
@@ -307,22 +287,11 @@ impl Session {
         const FOLDER: &str = ".github/workflows";
         let names = self
             .git()
-            .call([
-                "ls-tree",
-                "-z",
-                "--name-only",
-                commit.as_str(),
-                &format!("{FOLDER}/"),
-            ])
+            .call(["ls-tree", "-z", "--name-only", commit.as_str(), &format!("{FOLDER}/")])
             .bytes()?;
         let mut files = Vec::new();
-        for name in names
-            .split(|b| *b == 0)
-            .filter_map(|n| std::str::from_utf8(n).ok())
-        {
-            let is_yaml = Path::new(name)
-                .extension()
-                .is_some_and(|e| e == "yml" || e == "yaml");
+        for name in names.split(|b| *b == 0).filter_map(|n| std::str::from_utf8(n).ok()) {
+            let is_yaml = Path::new(name).extension().is_some_and(|e| e == "yml" || e == "yaml");
             if is_yaml && let Some(bytes) = self.repo.file_at(commit, name)? {
                 files.push((name.to_owned(), bytes));
             }

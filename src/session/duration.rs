@@ -18,10 +18,8 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     let mut rest = text;
     let mut total = Duration::ZERO;
     while !rest.is_empty() {
-        let digits = rest
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .filter(|n| *n > 0)
-            .ok_or_else(wrong)?;
+        let digits =
+            rest.find(|c: char| !c.is_ascii_digit() && c != '.').filter(|n| *n > 0).ok_or_else(wrong)?;
         let value: f64 = rest[..digits].parse().map_err(|_| wrong())?;
         rest = &rest[digits..];
         let letters = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());

@@ -11,10 +11,7 @@ impl Session {
         incident
             .links_as(Role::Fix)
             .filter_map(|l| {
-                self.repo.tree_of(&l.commit).ok().map(|tree| FixCommit {
-                    commit: l.commit.clone(),
-                    tree,
-                })
+                self.repo.tree_of(&l.commit).ok().map(|tree| FixCommit { commit: l.commit.clone(), tree })
             })
             .collect()
     }

@@ -19,20 +19,15 @@ const AGENTS: &[(&str, &str)] = &[
 /// No name or e-mail address is configured.
 pub fn author(repo: &Repo) -> Result<Author> {
     let (name, email) = person(repo, "AUTHOR").ok_or_else(|| {
-        Error::refused("git does not know who you are")
-            .because("user.name or user.email is not set")
-            .hint("git config --global user.name \"Your Name\" && git config --global user.email you@example.org")
+        Error::refused("git does not know who you are").because("user.name or user.email is not set").hint(
+            "git config --global user.name \"Your Name\" && git config --global user.email you@example.org",
+        )
     })?;
     let agent = variable("GIT_INCIDENT_AGENT").unwrap_or_else(|| {
         let found = AGENTS.iter().find(|(key, _)| variable(key).is_some());
         found.map_or_else(String::new, |(_, agent)| (*agent).to_owned())
     });
-    Ok(Author {
-        agent,
-        email,
-        name,
-        salt: String::new(),
-    })
+    Ok(Author { agent, email, name, salt: String::new() })
 }
 
 /// The signature of notes commits. With `fallback`, somebody without a name may still mend refs.
@@ -54,10 +49,8 @@ pub fn signature(repo: &Repo, fallback: bool) -> Result<git2::Signature<'static>
 
 fn person(repo: &Repo, role: &str) -> Option<(String, String)> {
     let part = |what: &str, keys: [&str; 2]| {
-        variable(&format!("GIT_{role}_{what}")).or_else(|| {
-            keys.iter()
-                .find_map(|key| repo.config_string(key).filter(|v| !v.trim().is_empty()))
-        })
+        variable(&format!("GIT_{role}_{what}"))
+            .or_else(|| keys.iter().find_map(|key| repo.config_string(key).filter(|v| !v.trim().is_empty())))
     };
     let role_key = role.to_ascii_lowercase();
     let name = part("NAME", [&format!("{role_key}.name"), "user.name"])?;

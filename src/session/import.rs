@@ -35,14 +35,7 @@ fn write(draft: &mut Draft<'_>, logged: &LoggedIncident) -> Result<()> {
         ticket: logged.ticket.clone().unwrap_or_default(),
         symptom: text(&logged.symptom),
         environment: text(&logged.environment),
-        files: logged
-            .files
-            .iter()
-            .map(|f| FileRef {
-                path: f.path.clone(),
-                note: f.note.clone(),
-            })
-            .collect(),
+        files: logged.files.iter().map(|f| FileRef { path: f.path.clone(), note: f.note.clone() }).collect(),
         labels: Vec::new(),
     })?;
     let edited = IncidentEdited {
@@ -68,21 +61,13 @@ fn write(draft: &mut Draft<'_>, logged: &LoggedIncident) -> Result<()> {
         })?;
     }
     for idea in &logged.next {
-        let next = draft.add(NextAdded {
-            text: text(&idea.text),
-        })?;
+        let next = draft.add(NextAdded { text: text(&idea.text) })?;
         if idea.done {
-            draft.add(NextDone {
-                next,
-                remark: String::new(),
-            })?;
+            draft.add(NextDone { next, remark: String::new() })?;
         }
     }
     if !logged.root_cause.is_empty() {
-        draft.add(CauseProposed {
-            text: text(&logged.root_cause),
-            mechanism: String::new(),
-        })?;
+        draft.add(CauseProposed { text: text(&logged.root_cause), mechanism: String::new() })?;
     }
     if !logged.fix.is_empty() {
         note(draft, "Fix", &logged.fix)?;
@@ -117,10 +102,7 @@ fn write_attempt(draft: &mut Draft<'_>, attempt: &LoggedAttempt) -> Result<()> {
         title: text(&attempt.title),
         action: text(&attempt.action),
     })?;
-    let outcome = Outcome {
-        hypothesis: attempt.hypothesis_outcome,
-        bug: attempt.bug_outcome,
-    };
+    let outcome = Outcome { hypothesis: attempt.hypothesis_outcome, bug: attempt.bug_outcome };
     // An attempt of which the log tells no result is still running.
     let told = !attempt.result.is_empty() || !attempt.conclusion.is_empty();
     if told || outcome.hypothesis != Hypothesis::Undecided || outcome.bug != Bug::Unknown {
@@ -143,10 +125,9 @@ pub fn to_log(incident: &Incident) -> LoggedIncident {
     for n in &incident.notes {
         match n.text.strip_prefix(SECTION).and_then(|t| t.split_once("\n\n")) {
             Some(("Fix", text)) => text.clone_into(&mut fix),
-            Some((heading, text)) => notes.push(LoggedNote {
-                heading: heading.to_owned(),
-                text: text.to_owned(),
-            }),
+            Some((heading, text)) => {
+                notes.push(LoggedNote { heading: heading.to_owned(), text: text.to_owned() })
+            }
             None => {}
         }
     }
@@ -161,10 +142,7 @@ pub fn to_log(incident: &Incident) -> LoggedIncident {
         files: incident
             .files
             .iter()
-            .map(|f| LoggedFile {
-                path: f.path.clone(),
-                note: f.note.clone(),
-            })
+            .map(|f| LoggedFile { path: f.path.clone(), note: f.note.clone() })
             .collect(),
         root_cause: incident.cause().map(|c| c.text.clone()).unwrap_or_default(),
         fix,
@@ -200,10 +178,7 @@ pub fn to_log(incident: &Incident) -> LoggedIncident {
             .next
             .iter()
             .filter(|n| n.state != NextState::Dropped)
-            .map(|n| LoggedNext {
-                text: n.text.clone(),
-                done: n.state == NextState::Done,
-            })
+            .map(|n| LoggedNext { text: n.text.clone(), done: n.state == NextState::Done })
             .collect(),
         notes,
     }

@@ -25,10 +25,7 @@ impl Session {
     /// The configuration is wrong.
     pub fn evidence_policy(&self) -> Result<Policy> {
         let evidence = &self.config()?.evidence;
-        Ok(Policy {
-            max_compressed: evidence.max,
-            max: evidence.hard_max,
-        })
+        Ok(Policy { max_compressed: evidence.max, max: evidence.hard_max })
     }
 
     /// Writes bytes as evidence, secrets cut out except those that are allowed by name.
@@ -44,19 +41,10 @@ impl Session {
         allow: &[AllowedFinding],
     ) -> Result<Kept> {
         let redacted = redact::redact_except(bytes, allow);
-        let Stored {
-            oid,
-            sha256,
-            bytes: size,
-        } = evidence::store(&self.repo, name, &redacted.bytes, self.evidence_policy()?)?;
-        let cut: Vec<Redaction> = redacted
-            .found
-            .iter()
-            .map(|f| Redaction {
-                rule: f.rule.to_owned(),
-                line: f.line,
-            })
-            .collect();
+        let Stored { oid, sha256, bytes: size } =
+            evidence::store(&self.repo, name, &redacted.bytes, self.evidence_policy()?)?;
+        let cut: Vec<Redaction> =
+            redacted.found.iter().map(|f| Redaction { rule: f.rule.to_owned(), line: f.line }).collect();
         let remark = (!cut.is_empty()).then(|| {
             let list: Vec<String> = redacted
                 .found
@@ -64,16 +52,8 @@ impl Session {
                 .take(5)
                 .map(|f| format!("{}:{}:{}", f.rule, f.line, f.column))
                 .collect();
-            let more = if cut.len() > 5 {
-                format!(" and {} more", cut.len() - 5)
-            } else {
-                String::new()
-            };
-            format!(
-                "cut {} secrets out of {name} before storing it: {}{more}",
-                cut.len(),
-                list.join(", ")
-            )
+            let more = if cut.len() > 5 { format!(" and {} more", cut.len() - 5) } else { String::new() };
+            format!("cut {} secrets out of {name} before storing it: {}{more}", cut.len(), list.join(", "))
         });
         let event = EvidenceAdded {
             oid: Some(oid),
@@ -120,9 +100,7 @@ impl Session {
             sha256: canonical::hex(&hash.finalize()),
             bytes: size,
             name: safe_name(&without_secrets(
-                &path
-                    .file_name()
-                    .map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
+                &path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
             )),
             kind: kind.to_owned(),
             attempt,
@@ -139,21 +117,10 @@ pub fn without_secrets(text: &str) -> String {
 
 /// A name that stays a name: relative, without `..`, whatever it came from.
 pub fn safe_name(name: &str) -> String {
-    let parts: Vec<&str> = name
-        .split(['/', '\\'])
-        .filter(|p| !p.is_empty() && *p != "." && *p != "..")
-        .collect();
-    let joined: String = parts
-        .join("/")
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(240)
-        .collect();
-    if joined.is_empty() {
-        "unnamed".to_owned()
-    } else {
-        joined
-    }
+    let parts: Vec<&str> =
+        name.split(['/', '\\']).filter(|p| !p.is_empty() && *p != "." && *p != "..").collect();
+    let joined: String = parts.join("/").chars().filter(|c| !c.is_control()).take(240).collect();
+    if joined.is_empty() { "unnamed".to_owned() } else { joined }
 }
 
 #[cfg(test)]

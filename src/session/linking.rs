@@ -59,12 +59,7 @@ impl Session {
     /// # Errors
     /// The repository cannot be written.
     pub fn unlink_commit(&self, id: &Oid, commit: &Oid, role: Option<Role>) -> Result<Incident> {
-        self.append(id, &[], |draft| {
-            draft.add(CommitUnlinked {
-                commit: commit.clone(),
-                role,
-            })
-        })?;
+        self.append(id, &[], |draft| draft.add(CommitUnlinked { commit: commit.clone(), role }))?;
         let incident = self.incident(id)?;
         self.project_lines(&incident, std::slice::from_ref(commit))?;
         Ok(incident)
@@ -77,10 +72,7 @@ impl Session {
 /// Data that may not stand in a ledger.
 pub(super) fn add_link(draft: &mut Draft<'_>, linked: CommitLinked, loose: bool) -> Result<EventId> {
     if loose && linked.role != Role::Related {
-        draft.add(CommitUnlinked {
-            commit: linked.commit.clone(),
-            role: Some(Role::Related),
-        })?;
+        draft.add(CommitUnlinked { commit: linked.commit.clone(), role: Some(Role::Related) })?;
     }
     draft.add(linked)
 }

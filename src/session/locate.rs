@@ -46,9 +46,8 @@ impl Session {
             (None, _) => {
                 let mut error = Error::refused(format!("there is no incident {text:?} here"));
                 if is_lower_hex(&digits) && digits.len() < SHORTEST_PREFIX {
-                    error = error.because(format!(
-                        "a prefix of an id needs at least {SHORTEST_PREFIX} digits"
-                    ));
+                    error =
+                        error.because(format!("a prefix of an id needs at least {SHORTEST_PREFIX} digits"));
                 }
                 Err(error.hint("list them with: git incident list --all"))
             }
@@ -58,10 +57,7 @@ impl Session {
     fn ambiguous(&self, text: &str, ids: &[Oid]) -> Error {
         let mut error = Error::refused(format!("{text:?} means {} incidents", ids.len()));
         for id in ids.iter().take(10) {
-            let title = self
-                .incident(id)
-                .map(|i| i.title.get().clone())
-                .unwrap_or_default();
+            let title = self.incident(id).map(|i| i.title.get().clone()).unwrap_or_default();
             error = error.because(format!("{} {title}", id.short()));
         }
         error.hint("type more digits of the id")
@@ -84,10 +80,8 @@ impl Session {
 /// No such attempt.
 pub fn attempt<'i>(incident: &'i Incident, text: &str) -> Result<&'i Attempt> {
     let text = text.trim().trim_start_matches('#');
-    let by_number = text
-        .parse::<usize>()
-        .ok()
-        .and_then(|n| incident.attempts.iter().find(|a| a.ordinal == n));
+    let by_number =
+        text.parse::<usize>().ok().and_then(|n| incident.attempts.iter().find(|a| a.ordinal == n));
     let by_digits = || {
         let mut matching = incident
             .attempts
@@ -108,11 +102,8 @@ pub fn attempt<'i>(incident: &'i Incident, text: &str) -> Result<&'i Attempt> {
 /// No such idea.
 pub fn next<'i>(incident: &'i Incident, text: &str) -> Result<&'i Next> {
     let text = text.trim().trim_start_matches('#');
-    let by_number = text
-        .parse::<usize>()
-        .ok()
-        .and_then(|n| n.checked_sub(1))
-        .and_then(|n| incident.next.get(n));
+    let by_number =
+        text.parse::<usize>().ok().and_then(|n| n.checked_sub(1)).and_then(|n| incident.next.get(n));
     let by_digits = || {
         incident
             .next

@@ -60,12 +60,7 @@ impl Session {
     /// A notes ref that cannot be read.
     pub fn with_repo(repo: Repo) -> Result<Self> {
         durability::honour(&repo);
-        let mut session = Self {
-            repo,
-            mended: Vec::new(),
-            remarks: Vec::new(),
-            config: OnceCell::new(),
-        };
+        let mut session = Self { repo, mended: Vec::new(), remarks: Vec::new(), config: OnceCell::new() };
         session.mend();
         Ok(session)
     }
@@ -78,9 +73,7 @@ impl Session {
             match result {
                 Ok(Some(mended)) => self.mended.push(mended),
                 Ok(None) => {}
-                Err(error) => self
-                    .remarks
-                    .push(format!("{} could not be checked: {error}", which.notes)),
+                Err(error) => self.remarks.push(format!("{} could not be checked: {error}", which.notes)),
             }
         }
     }
@@ -231,12 +224,7 @@ impl Session {
     /// # Errors
     /// The repository cannot be written.
     pub fn project_lines(&self, incident: &Incident, former: &[Oid]) -> Result<()> {
-        lines::project(
-            &self.repo,
-            &identity::signature(&self.repo, true)?,
-            incident,
-            former,
-        )
+        lines::project(&self.repo, &identity::signature(&self.repo, true)?, incident, former)
     }
 
     /// `$XDG_CACHE_HOME/git-incident`, where validation worktrees live.
@@ -266,13 +254,9 @@ fn random_salt() -> Result<String> {
 
 fn base_dir(variable: &str, below_home: &str) -> Result<PathBuf> {
     // Relative values are to be ignored (XDG Base Directory Specification).
-    let named = std::env::var_os(variable)
-        .map(PathBuf::from)
-        .filter(|p| p.is_absolute());
+    let named = std::env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute());
     let base = named.or_else(|| {
-        std::env::var_os("HOME")
-            .map(|h| PathBuf::from(h).join(below_home))
-            .filter(|p| p.is_absolute())
+        std::env::var_os("HOME").map(|h| PathBuf::from(h).join(below_home)).filter(|p| p.is_absolute())
     });
     base.map(|b| b.join("git-incident")).ok_or_else(|| {
         Error::refused(format!("neither ${variable} nor $HOME is set"))

@@ -68,12 +68,8 @@ impl Session {
         };
         let place = self.prepare_place(request.at, &repro.directory)?;
         let attempt = self.active_attempt(id);
-        let mut series = Series {
-            runs: 0,
-            failures: 0,
-            lines: Vec::new(),
-            commit: place.snapshot.commit.clone(),
-        };
+        let mut series =
+            Series { runs: 0, failures: 0, lines: Vec::new(), commit: place.snapshot.commit.clone() };
         let mut kept = Vec::new();
         let mut millis = 0;
         for n in 1..=request.runs {
@@ -89,11 +85,7 @@ impl Session {
             let first_of_kind = (seen == Seen::Bug && series.failures == 1)
                 || (seen == Seen::Nothing && series.runs - series.failures == 1);
             if first_of_kind && !ran.output.is_empty() {
-                let name = if seen == Seen::Bug {
-                    "repro-bug.log"
-                } else {
-                    "repro-pass.log"
-                };
+                let name = if seen == Seen::Bug { "repro-bug.log" } else { "repro-pass.log" };
                 kept.push(self.keep(name, "log", &ran.output, attempt, &[])?);
             }
             if ran.outcome.end == End::Interrupted {
@@ -147,22 +139,15 @@ impl Session {
                     Error::refused("the repro command's directory is not there").because(missing.display())
                 );
             }
-            return Ok(Place {
-                directory,
-                env: Vec::new(),
-                snapshot: self.snapshot()?,
-                _worktree: None,
-            });
+            return Ok(Place { directory, env: Vec::new(), snapshot: self.snapshot()?, _worktree: None });
         };
         let commit = self.repo.resolve_commit(revision)?;
         let tree = self.repo.tree_of(&commit)?;
         let worktree = ValidationWorktree::open(self.repo.common_dir(), &self.cache_dir()?, "repro")?;
         let checkout = worktree.checkout(commit.as_str(), &[])?;
         if !checkout.missing.is_empty() {
-            return Err(
-                Error::refused(format!("commit {} cannot be checked out whole", commit.short()))
-                    .because(checkout.missing.join("; ")),
-            );
+            return Err(Error::refused(format!("commit {} cannot be checked out whole", commit.short()))
+                .because(checkout.missing.join("; ")));
         }
         let directory = checkout.path.join(below);
         if !directory.is_dir() {
@@ -172,21 +157,9 @@ impl Session {
             )));
         }
         // A hook's variables would tie every git below the command to the user's own repository.
-        let env = scrubbed_environment()
-            .iter()
-            .map(|name| (OsString::from(name), None))
-            .collect();
-        let snapshot = Snapshot {
-            commit: Some(commit),
-            tree: Some(tree),
-            ..Snapshot::default()
-        };
-        Ok(Place {
-            directory: Some(directory),
-            env,
-            snapshot,
-            _worktree: Some(worktree),
-        })
+        let env = scrubbed_environment().iter().map(|name| (OsString::from(name), None)).collect();
+        let snapshot = Snapshot { commit: Some(commit), tree: Some(tree), ..Snapshot::default() };
+        Ok(Place { directory: Some(directory), env, snapshot, _worktree: Some(worktree) })
     }
 }
 
@@ -209,9 +182,7 @@ fn judge(repro: &Repro, ran: &Ran) -> Result<Seen> {
         End::Interrupted => return Err(Error::refused("interrupted; nothing was recorded")),
         // git bisect run's convention: these say "cannot be tested", not "bad".
         End::Exited(status @ 125..=127) => {
-            return Err(could_not(&format!(
-                "exit status {status}, which means that it could not be tested"
-            )));
+            return Err(could_not(&format!("exit status {status}, which means that it could not be tested")));
         }
         _ => {}
     }
@@ -225,18 +196,15 @@ fn judge(repro: &Repro, ran: &Ran) -> Result<Seen> {
         FailsWhen::Verdict => {
             let text = String::from_utf8_lossy(&ran.output);
             let last = text.lines().rev().find_map(|l| {
-                l.trim()
-                    .to_ascii_lowercase()
-                    .strip_prefix("verdict:")
-                    .map(|v| v.trim().to_owned())
+                l.trim().to_ascii_lowercase().strip_prefix("verdict:").map(|v| v.trim().to_owned())
             });
             match last.as_deref() {
                 Some("fail") => Ok(Seen::Bug),
                 Some("pass") => Ok(Seen::Nothing),
                 _ if ran.hang().is_some() => Ok(Seen::Bug),
-                Some(other) => Err(could_not(&format!(
-                    "its verdict line says {other:?}, neither pass nor fail"
-                ))),
+                Some(other) => {
+                    Err(could_not(&format!("its verdict line says {other:?}, neither pass nor fail")))
+                }
                 None => Err(could_not("it printed no line `VERDICT: pass` or `VERDICT: fail`")),
             }
         }

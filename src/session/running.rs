@@ -72,10 +72,7 @@ impl Session {
         }
         let outcome = runner::run(&command)?;
         let bytes = std::fs::read(&output).map_err(|e| trouble(e.into()))?;
-        Ok(Ran {
-            outcome,
-            output: bytes,
-        })
+        Ok(Ran { outcome, output: bytes })
     }
 
     /// The on-hang captures, if the user has trusted them; else none, and a remark.
@@ -83,8 +80,7 @@ impl Session {
         match self.trusted_captures() {
             Ok(captures) => captures,
             Err(error) => {
-                self.remarks
-                    .push(format!("the [on-hang] captures do not run: {error}"));
+                self.remarks.push(format!("the [on-hang] captures do not run: {error}"));
                 Vec::new()
             }
         }
@@ -98,11 +94,7 @@ impl Session {
         let head = self.repo.head_commit()?;
         let tree = head.as_ref().map(|h| self.repo.tree_of(h)).transpose()?;
         if self.repo.workdir().is_none() {
-            return Ok(Snapshot {
-                commit: head,
-                tree,
-                ..Snapshot::default()
-            });
+            return Ok(Snapshot { commit: head, tree, ..Snapshot::default() });
         }
         snapshot::take(&self.git(), head, tree)
     }
@@ -133,9 +125,7 @@ impl Session {
             kept.push(self.keep("output.log", "log", &ran.output, attempt, &[])?);
         }
         for (i, capture) in ran.outcome.captures.iter().enumerate() {
-            let status = capture
-                .exit
-                .map_or_else(|| "did not end".to_owned(), |s| format!("exit {s}"));
+            let status = capture.exit.map_or_else(|| "did not end".to_owned(), |s| format!("exit {s}"));
             let mut text = format!("$ {}\n# {status}\n", capture.command).into_bytes();
             text.extend_from_slice(&capture.output);
             kept.push(self.keep(&format!("on-hang-{}.txt", i + 1), "capture", &text, attempt, &[])?);
@@ -154,25 +144,19 @@ impl Session {
             match self.keep("dirty.diff", "diff", &before.diff, attempt, &[]) {
                 Ok(diff) => kept.push(diff),
                 // A huge diff must not lose the run: say so in its place.
-                Err(error) => self
-                    .remarks
-                    .push(format!("the diff against HEAD was not stored: {error}")),
+                Err(error) => self.remarks.push(format!("the diff against HEAD was not stored: {error}")),
             }
         }
-        let top = if before.untracked.is_empty() {
-            PathBuf::new()
-        } else {
-            self.workdir()?
-        };
+        let top = if before.untracked.is_empty() { PathBuf::new() } else { self.workdir()? };
         for (path, size) in &before.untracked {
             let limit = self.evidence_policy()?.max;
             let stored = crate::store::evidence::read_file(&top.join(path), limit)
                 .and_then(|bytes| self.keep(path, "untracked", &bytes, attempt, &[]));
             match stored {
                 Ok(file) => kept.push(file),
-                Err(error) => self.remarks.push(format!(
-                    "the untracked file {path} ({size} bytes) was not stored: {error}"
-                )),
+                Err(error) => self
+                    .remarks
+                    .push(format!("the untracked file {path} ({size} bytes) was not stored: {error}")),
             }
         }
         if before.left_out > 0 {
@@ -199,10 +183,7 @@ impl Session {
         let environment = serde_json::to_value(self.environment(tools))
             .map_err(|e| crate::model::Error::bug("an environment cannot be written as JSON").because(e))?;
         Ok(RunRecord {
-            argv: argv
-                .iter()
-                .map(|a| without_secrets(&a.to_string_lossy()))
-                .collect(),
+            argv: argv.iter().map(|a| without_secrets(&a.to_string_lossy())).collect(),
             exit: Some(i64::from(ran.outcome.end.exit_code())),
             millis: ran.outcome.duration.as_millis() as u64,
             hang: ran.hang().map(str::to_owned),

@@ -183,11 +183,7 @@ impl Session {
     /// No such commit; the configuration is wrong.
     pub fn proposals(&self, commit: Option<&Oid>) -> Result<Vec<Proposal>> {
         let mut proposals: Vec<Proposal> = Vec::new();
-        let head = if commit.is_none() {
-            self.repo.head_commit()?
-        } else {
-            None
-        };
+        let head = if commit.is_none() { self.repo.head_commit()? } else { None };
         if commit.is_none()
             && let Some(top) = self.repo.workdir()
             && let Some(bytes) = working_file(&top.join(config::FILE_NAME))?
@@ -201,10 +197,7 @@ impl Session {
             let config = self.config_at(commit)?;
             let source = format!("commit {}", commit.short());
             let proposal = self.proposal(&source, &bytes, &config, Place::Commit(commit))?;
-            if !proposals
-                .iter()
-                .any(|p| p.digest == proposal.digest && p.pins == proposal.pins)
-            {
+            if !proposals.iter().any(|p| p.digest == proposal.digest && p.pins == proposal.pins) {
                 proposals.push(proposal);
             }
         }
@@ -220,20 +213,13 @@ impl Session {
         let mut file = self.read_trust()?.unwrap_or_default();
         file.v = 1;
         file.common_dir = self.repo.common_dir().display().to_string();
-        file.approvals
-            .retain(|a| a.config != proposal.digest || a.pins != proposal.pins);
-        let approval = Approval {
-            at: self.now(),
-            config: proposal.digest.clone(),
-            pins: proposal.pins.clone(),
-        };
+        file.approvals.retain(|a| a.config != proposal.digest || a.pins != proposal.pins);
+        let approval =
+            Approval { at: self.now(), config: proposal.digest.clone(), pins: proposal.pins.clone() };
         file.approvals.push(approval);
         let write = || -> std::io::Result<()> {
             let directory = path.parent().unwrap_or(Path::new("/"));
-            std::fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(directory)?;
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
             // A temporary file is readable and writable by its owner alone.
             let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
             temporary.write_all(&serde_json::to_vec_pretty(&file)?)?;
@@ -296,9 +282,8 @@ impl Session {
     fn pins(&self, config: &Config, place: Place<'_>) -> Result<Pins> {
         let mut pins = Pins::new();
         for path in config.gates.iter().flat_map(|gate| &gate.pin) {
-            let digest = self
-                .file(place, path)?
-                .map_or_else(|| ABSENT.to_owned(), |bytes| sha256_hex(&bytes));
+            let digest =
+                self.file(place, path)?.map_or_else(|| ABSENT.to_owned(), |bytes| sha256_hex(&bytes));
             pins.insert(path.clone(), digest);
         }
         Ok(pins)
@@ -317,37 +302,19 @@ impl Session {
             if let Device::Custom(probe) = &gate.device {
                 named.push((format!("gate {}, device probe", gate.id), probe));
             }
-            named.extend(
-                gate.prepare
-                    .as_deref()
-                    .map(|c| (format!("gate {}, prepare", gate.id), c)),
-            );
+            named.extend(gate.prepare.as_deref().map(|c| (format!("gate {}, prepare", gate.id), c)));
             named.extend(gate.run.as_deref().map(|c| (format!("gate {}, run", gate.id), c)));
         }
-        named.extend(
-            config
-                .on_hang
-                .capture
-                .iter()
-                .map(|c| ("on-hang capture".to_owned(), c.as_str())),
-        );
+        named.extend(config.on_hang.capture.iter().map(|c| ("on-hang capture".to_owned(), c.as_str())));
         let mut powers = Vec::new();
         for (place_named, command) in named {
             let mut scripts = Vec::new();
             for path in paths_in(command) {
                 if let Some(content) = self.file(place, &path)? {
-                    scripts.push(Script {
-                        path,
-                        sha256: sha256_hex(&content),
-                        content,
-                    });
+                    scripts.push(Script { path, sha256: sha256_hex(&content), content });
                 }
             }
-            powers.push(Power {
-                place: place_named,
-                command: command.to_owned(),
-                scripts,
-            });
+            powers.push(Power { place: place_named, command: command.to_owned(), scripts });
         }
         let pins = self.pins(config, place)?;
         Ok(Proposal {
@@ -368,9 +335,7 @@ fn paths_in(command: &str) -> Vec<String> {
         let word = word.trim_start_matches("./");
         let inner = !word.is_empty()
             && !word.starts_with(['/', '-', '~'])
-            && word
-                .split('/')
-                .all(|part| !part.is_empty() && part != "." && part != "..");
+            && word.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
         if inner && !paths.iter().any(|known| known == word) {
             paths.push(word.to_owned());
         }
@@ -382,12 +347,7 @@ fn paths_in(command: &str) -> Vec<String> {
 fn working_file(path: &Path) -> Result<Option<Vec<u8>>> {
     let trouble = |e: std::io::Error| Error::refused(format!("{} cannot be read", path.display())).because(e);
     match std::fs::symlink_metadata(path) {
-        Err(e)
-            if matches!(
-                e.kind(),
-                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-            ) =>
-        {
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
             Ok(None)
         }
         Err(e) => Err(trouble(e)),
@@ -413,10 +373,7 @@ fn read_own_file(path: &Path) -> std::result::Result<Option<Vec<u8>>, String> {
         directory = at.parent();
     }
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let opened = std::fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits() as i32)
-        .open(path);
+    let opened = std::fs::OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
     let file = match opened {
         Ok(file) => file,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -425,17 +382,13 @@ fn read_own_file(path: &Path) -> std::result::Result<Option<Vec<u8>>, String> {
         }
         Err(e) => return Err(format!("{shown} cannot be read: {e}")),
     };
-    let meta = file
-        .metadata()
-        .map_err(|e| format!("{shown} cannot be read: {e}"))?;
+    let meta = file.metadata().map_err(|e| format!("{shown} cannot be read: {e}"))?;
     if !meta.is_file() {
         return Err(format!("{shown} is not a regular file"));
     }
     mine(&meta, us, path)?;
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES)
-        .read_to_end(&mut bytes)
-        .map_err(|e| format!("{shown} cannot be read: {e}"))?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|e| format!("{shown} cannot be read: {e}"))?;
     Ok(Some(bytes))
 }
 
@@ -444,10 +397,7 @@ fn mine(meta: &std::fs::Metadata, us: u32, path: &Path) -> std::result::Result<(
         return Err(format!("{} belongs to somebody else", path.display()));
     }
     if meta.mode() & 0o022 != 0 {
-        return Err(format!(
-            "{} can be written by others: chmod go-w {0}",
-            path.display()
-        ));
+        return Err(format!("{} can be written by others: chmod go-w {0}", path.display()));
     }
     Ok(())
 }
@@ -464,15 +414,7 @@ mod tests {
             paths_in(
                 "cd bench && python3 ./bench/oracle.py --out=$GATE_OUT; sh -c 'tools/x.sh' ../out /etc/x"
             ),
-            [
-                "cd",
-                "bench",
-                "python3",
-                "bench/oracle.py",
-                "GATE_OUT",
-                "sh",
-                "tools/x.sh"
-            ]
+            ["cd", "bench", "python3", "bench/oracle.py", "GATE_OUT", "sh", "tools/x.sh"]
         );
     }
 
@@ -480,11 +422,7 @@ mod tests {
     fn a_file_that_others_could_have_written_is_ignored() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path().join("a/b");
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)
-            .unwrap();
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).unwrap();
         let path = folder.join("x.json");
         assert_eq!(read_own_file(&path), Ok(None));
         std::fs::write(&path, b"{}").unwrap();

@@ -22,10 +22,7 @@ pub const HARD_LIMIT: u64 = 50 * 1024 * 1024;
 
 impl Default for Policy {
     fn default() -> Self {
-        Self {
-            max_compressed: 10 * 1024 * 1024,
-            max: HARD_LIMIT,
-        }
+        Self { max_compressed: 10 * 1024 * 1024, max: HARD_LIMIT }
     }
 }
 
@@ -53,30 +50,17 @@ pub fn store(repo: &Repo, name: &str, bytes: &[u8], policy: Policy) -> Result<St
     if size > policy.max_compressed {
         let compressed = compressed_size(bytes)?;
         if compressed > policy.max_compressed {
-            return Err(too_large(
-                name,
-                compressed,
-                policy.max_compressed,
-                "bytes compressed",
-            ));
+            return Err(too_large(name, compressed, policy.max_compressed, "bytes compressed"));
         }
     }
-    Ok(Stored {
-        oid: repo.write_blob(bytes)?,
-        sha256: canonical::sha256_hex(bytes),
-        bytes: size,
-    })
+    Ok(Stored { oid: repo.write_blob(bytes)?, sha256: canonical::sha256_hex(bytes), bytes: size })
 }
 
 fn too_large(name: &str, size: u64, limit: u64, unit: &str) -> Error {
-    Error::refused(format!(
-        "{name:?} is too large to keep in git: {size} {unit}, and the limit is {limit}"
-    ))
-    .because("whatever is stored travels with every clone, and forges refuse large files for ever")
-    .hint(format!(
-        "record it where it stands: git incident evidence add --external {name}"
-    ))
-    .hint("or raise the limit (up to 50 MiB) in .git-incident.toml: [evidence] max = \"20MiB\"")
+    Error::refused(format!("{name:?} is too large to keep in git: {size} {unit}, and the limit is {limit}"))
+        .because("whatever is stored travels with every clone, and forges refuse large files for ever")
+        .hint(format!("record it where it stands: git incident evidence add --external {name}"))
+        .hint("or raise the limit (up to 50 MiB) in .git-incident.toml: [evidence] max = \"20MiB\"")
 }
 
 struct Counter(u64);
@@ -118,11 +102,7 @@ pub fn check(repo: &Repo, oid: &Oid, sha256: &str) -> Check {
         Err(_) => Check::Missing,
         Ok(bytes) => {
             let found = canonical::sha256_hex(&bytes);
-            if found == sha256 {
-                Check::Intact
-            } else {
-                Check::Altered { found }
-            }
+            if found == sha256 { Check::Intact } else { Check::Altered { found } }
         }
     }
 }
@@ -198,23 +178,14 @@ mod tests {
         let (_dir, repo) = repo();
         let stored = store(&repo, "log", b"hello\n", Policy::default()).unwrap();
         assert_eq!(check(&repo, &stored.oid, &stored.sha256), Check::Intact);
-        assert!(matches!(
-            check(&repo, &stored.oid, &"0".repeat(64)),
-            Check::Altered { .. }
-        ));
+        assert!(matches!(check(&repo, &stored.oid, &"0".repeat(64)), Check::Altered { .. }));
     }
 
     #[test]
     fn measures_what_git_would_keep() {
         let (_dir, repo) = repo();
-        let policy = Policy {
-            max_compressed: 1000,
-            max: 1_000_000,
-        };
-        assert!(
-            store(&repo, "zeros", &vec![0; 500_000], policy).is_ok(),
-            "compresses well"
-        );
+        let policy = Policy { max_compressed: 1000, max: 1_000_000 };
+        assert!(store(&repo, "zeros", &vec![0; 500_000], policy).is_ok(), "compresses well");
         assert!(
             store(&repo, "huge", &vec![0; 1_000_001], policy).is_err(),
             "too large however well it compresses"

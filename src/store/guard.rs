@@ -81,21 +81,12 @@ pub fn mend_locked(
                 continue;
             }
             (None, Some(kept)) => {
-                if compare_and_swap(
-                    repo,
-                    which.notes,
-                    &kept,
-                    None,
-                    "git incident: restore a deleted ref",
-                )? == Swap::Done
+                if compare_and_swap(repo, which.notes, &kept, None, "git incident: restore a deleted ref")?
+                    == Swap::Done
                 {
                     let tree = notes::tree_of(repo, &kept)?;
                     let count = notes::entries(repo, &tree)?.len();
-                    return Ok(Some(Mended {
-                        reference: which.notes,
-                        notes: count,
-                        was_deleted: true,
-                    }));
+                    return Ok(Some(Mended { reference: which.notes, notes: count, was_deleted: true }));
                 }
                 continue;
             }
@@ -114,19 +105,9 @@ pub fn mend_locked(
         let tree = notes::tree_of(repo, &current)?;
         let merged = notes::apply(repo, Some(&tree), changes)?;
         let message = format!("git incident: bring back {count} notes of the {}\n", which.what);
-        let commit = notes::commit(
-            repo,
-            &merged,
-            &[current.clone(), kept.clone()],
-            signature,
-            &message,
-        )?;
+        let commit = notes::commit(repo, &merged, &[current.clone(), kept.clone()], signature, &message)?;
         if publish(repo, which, &commit, Some(&kept), Some(&current))? == Swap::Done {
-            return Ok(Some(Mended {
-                reference: which.notes,
-                notes: count,
-                was_deleted: false,
-            }));
+            return Ok(Some(Mended { reference: which.notes, notes: count, was_deleted: false }));
         }
     }
     Err(busy(which))
@@ -138,9 +119,7 @@ pub const ATTEMPTS: usize = 100;
 /// Some other program moves the ref without end.
 pub fn busy(which: Travelling) -> Error {
     Error::refused(format!("{} moves all the time", which.notes))
-        .because(format!(
-            "another program changed it {ATTEMPTS} times while it was being written"
-        ))
+        .because(format!("another program changed it {ATTEMPTS} times while it was being written"))
         .hint("nothing was lost; run the command again")
 }
 
@@ -223,10 +202,7 @@ fn missing(repo: &Repo, which: Travelling, kept: &Oid, current: &Oid) -> Result<
         // Content-addressed: present or not, there is nothing to unite. (An incident's first version is its anchor
         // too, but there the other side has more lines.)
         if mine.contains(&key) && (which == EVIDENCE || theirs.is_empty()) {
-            changes.push(notes::Change {
-                blob: Some(key.clone()),
-                key,
-            });
+            changes.push(notes::Change { blob: Some(key.clone()), key });
             continue;
         }
         let ours = union_of(repo, &mine)?;
@@ -240,10 +216,7 @@ fn missing(repo: &Repo, which: Travelling, kept: &Oid, current: &Oid) -> Result<
         if fold::split_lines(&united).all(|line| there.contains(line)) {
             continue;
         }
-        changes.push(notes::Change {
-            key,
-            blob: Some(repo.write_blob(&united)?),
-        });
+        changes.push(notes::Change { key, blob: Some(repo.write_blob(&united)?) });
     }
     Ok(changes)
 }

@@ -44,14 +44,8 @@ impl Draft<'_> {
     pub fn add(&mut self, data: impl Into<Data>) -> Result<EventId> {
         // At the last instant there is (somebody's clock was far off) time stands still, and the parents alone tell
         // what came first.
-        let at = self
-            .writer
-            .now
-            .max(Timestamp::from_millis(self.after.millis() + 1));
-        let author = Author {
-            salt: (self.writer.salt)()?,
-            ..self.writer.author.clone()
-        };
+        let at = self.writer.now.max(Timestamp::from_millis(self.after.millis() + 1));
+        let author = Author { salt: (self.writer.salt)()?, ..self.writer.author.clone() };
         let event = line::seal(at, &author, &data.into(), &self.heads, &(self.writer.salt)()?)?;
         let id = event.id;
         self.heads = vec![id];
@@ -80,17 +74,9 @@ pub fn open<T>(
     build: impl FnOnce(&mut Draft<'_>) -> Result<T>,
 ) -> Result<Appended<T>> {
     let _lock = lock::WriterLock::acquire(repo)?;
-    let mut draft = Draft {
-        writer,
-        heads: Vec::new(),
-        after: Timestamp::default(),
-        events: Vec::new(),
-    };
+    let mut draft = Draft { writer, heads: Vec::new(), after: Timestamp::default(), events: Vec::new() };
     let value = build(&mut draft)?;
-    let first = draft
-        .events
-        .first()
-        .ok_or_else(|| Error::bug("an incident was opened without an event"))?;
+    let first = draft.events.first().ok_or_else(|| Error::bug("an incident was opened without an event"))?;
     let anchor = write_line(repo, &first.raw)?;
     let mut kept_evidence = evidence.to_vec();
     kept_evidence.push(anchor.clone());
@@ -98,10 +84,7 @@ pub fn open<T>(
     let bytes = with_lines(Vec::new(), &draft.events);
     let subject = format!("open {}", anchor.short());
     write_notes(repo, writer, vec![(anchor.clone(), bytes)], &subject)?;
-    Ok(Appended {
-        incident: anchor,
-        value,
-    })
+    Ok(Appended { incident: anchor, value })
 }
 
 /// Appends events to an incident's ledger. `build` sees the events a writer has to know: all of the ledger,
@@ -128,25 +111,16 @@ pub fn append<T>(
         // So that whoever reads this segment knows that it joins all there was.
         tail.end = End::of(&segments::load(repo, incident, &first)?);
     }
-    let mut draft = Draft {
-        writer,
-        heads: tail.end.heads,
-        after: tail.end.after,
-        events: Vec::new(),
-    };
+    let mut draft = Draft { writer, heads: tail.end.heads, after: tail.end.after, events: Vec::new() };
     let mut own_names = evidence.to_vec();
     let mut changed: Vec<(Oid, Vec<u8>)> = Vec::new();
     let mut first = first;
     let (target, bytes) = if begins_segment {
-        draft.add(LedgerSegment {
-            incident: incident.clone(),
-        })?;
+        draft.add(LedgerSegment { incident: incident.clone() })?;
         let segment_event = draft.events.remove(0);
         let anchor = write_line(repo, &segment_event.raw)?;
         own_names.push(anchor.clone());
-        draft.add(LedgerContinued {
-            segment: anchor.clone(),
-        })?;
+        draft.add(LedgerContinued { segment: anchor.clone() })?;
         let continued = draft.events.remove(0);
         first = with_lines(first, &[continued]);
         changed.push((incident.clone(), first.clone()));
@@ -159,10 +133,7 @@ pub fn append<T>(
     };
     let value = build(&mut draft)?;
     if draft.events.is_empty() {
-        return Ok(Appended {
-            incident: incident.clone(),
-            value,
-        });
+        return Ok(Appended { incident: incident.clone(), value });
     }
     if !own_names.is_empty() {
         store_own_names(repo, writer, &own_names)?;
@@ -170,10 +141,7 @@ pub fn append<T>(
     let subject = summary(incident, &draft.events);
     changed.push((target, with_lines(bytes.unwrap_or(first), &draft.events)));
     write_notes(repo, writer, changed, &subject)?;
-    Ok(Appended {
-        incident: incident.clone(),
-        value,
-    })
+    Ok(Appended { incident: incident.clone(), value })
 }
 
 /// The whole ledger of an incident, with its segments.
@@ -233,10 +201,7 @@ pub fn all(repo: &Repo) -> Result<Vec<Incident>> {
     }
     // A key stands at one depth; the few that some other program left at several are united by themselves.
     let (single, several): (Vec<_>, Vec<_>) = notes_of.into_iter().partition(|(_, blobs)| blobs.len() == 1);
-    let blobs: Vec<Oid> = single
-        .iter()
-        .flat_map(|(_, blobs)| blobs.iter().cloned())
-        .collect();
+    let blobs: Vec<Oid> = single.iter().flat_map(|(_, blobs)| blobs.iter().cloned()).collect();
     bulk::read_blobs(repo, &blobs, |i, bytes| fold(&single[i].0, &bytes))?;
     for (key, blobs) in &several {
         fold(key, &union_of(repo, blobs)?)?;
@@ -322,10 +287,7 @@ pub fn store_own_names(repo: &Repo, writer: &Writer<'_>, blobs: &[Oid]) -> Resul
                 None => false,
             };
             if !there {
-                new.push(notes::Change {
-                    key: blob.clone(),
-                    blob: Some(blob.clone()),
-                });
+                new.push(notes::Change { key: blob.clone(), blob: Some(blob.clone()) });
             }
         }
         if new.is_empty() {
@@ -355,22 +317,13 @@ pub fn write_notes(
 ) -> Result<()> {
     let mut changes = Vec::with_capacity(contents.len());
     for (key, bytes) in contents {
-        changes.push(notes::Change {
-            key,
-            blob: Some(repo.write_blob(&bytes)?),
-        });
+        changes.push(notes::Change { key, blob: Some(repo.write_blob(&bytes)?) });
     }
     let current = refs::read(repo, LEDGER.notes)?;
     let tree = current.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
     let new_tree = notes::apply(repo, tree.as_ref(), changes)?;
     let parents: Vec<Oid> = current.iter().cloned().collect();
-    let commit = notes::commit(
-        repo,
-        &new_tree,
-        &parents,
-        &writer.signature,
-        &format!("{subject}\n"),
-    )?;
+    let commit = notes::commit(repo, &new_tree, &parents, &writer.signature, &format!("{subject}\n"))?;
     let kept = refs::read(repo, LEDGER.kept)?;
     match guard::publish(repo, LEDGER, &commit, kept.as_ref(), current.as_ref())? {
         Swap::Done => Ok(()),

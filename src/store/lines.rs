@@ -27,13 +27,7 @@ pub fn project(
 ) -> Result<()> {
     let Some(id) = &incident.id else { return Ok(()) };
     let mut wanted: Vec<Oid> = commits.to_vec();
-    wanted.extend(
-        incident
-            .links
-            .iter()
-            .filter(|l| !l.unlinked)
-            .map(|l| l.commit.clone()),
-    );
+    wanted.extend(incident.links.iter().filter(|l| !l.unlinked).map(|l| l.commit.clone()));
     wanted.sort_unstable();
     wanted.dedup();
     if wanted.is_empty() {
@@ -67,15 +61,8 @@ pub fn project(
             if text.as_bytes() == old {
                 continue;
             }
-            let blob = if text.is_empty() {
-                None
-            } else {
-                Some(repo.write_blob(text.as_bytes())?)
-            };
-            changes.push(notes::Change {
-                key: commit.clone(),
-                blob,
-            });
+            let blob = if text.is_empty() { None } else { Some(repo.write_blob(text.as_bytes())?) };
+            changes.push(notes::Change { key: commit.clone(), blob });
         }
         if changes.is_empty() {
             return Ok(());
@@ -97,25 +84,13 @@ fn mark(id: &Oid) -> String {
 
 fn line(incident: &Incident, id: &Oid, link: &Link) -> String {
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let ticket = if incident.ticket.is_empty() {
-        String::new()
-    } else {
-        format!("[{}] ", one_line(&incident.ticket))
-    };
-    let mut text = format!(
-        "{}{}{}: {}",
-        mark(id),
-        ticket,
-        one_line(&incident.title),
-        link.role
-    );
+    let ticket =
+        if incident.ticket.is_empty() { String::new() } else { format!("[{}] ", one_line(&incident.ticket)) };
+    let mut text = format!("{}{}{}: {}", mark(id), ticket, one_line(&incident.title), link.role);
     if let Some(attempt) = link.attempt.and_then(|a| incident.attempt(a)) {
         text.push_str(&format!(" (attempt {}", attempt.ordinal));
         if attempt.outcome.bug == Bug::Remains && !attempt.conclusion.is_empty() {
-            text.push_str(&format!(
-                ": {}",
-                one_line(attempt.conclusion.lines().next().unwrap_or_default())
-            ));
+            text.push_str(&format!(": {}", one_line(attempt.conclusion.lines().next().unwrap_or_default())));
         }
         text.push(')');
     }

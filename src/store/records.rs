@@ -107,18 +107,13 @@ pub fn find(repo: &Repo, descriptor: &Descriptor) -> Result<Vec<Found>> {
     let line = descriptor.line()?;
     let key = Repo::blob_name(&line)?;
     let note = read(repo, LEDGER.notes, &key)?;
-    let secret = if note.is_empty() {
-        None
-    } else {
-        clone_key(repo, false)?
-    };
+    let secret = if note.is_empty() { None } else { clone_key(repo, false)? };
     let mut found: Vec<Found> = crate::fold::split_lines(&note)
         .filter_map(|l| serde_json::from_slice::<Record>(l).ok())
         .filter(|r| r.v == 1)
         .map(|record| {
-            let counts = secret
-                .as_ref()
-                .is_some_and(|s| code(s, &key, &record).is_ok_and(|c| c == record.mac));
+            let counts =
+                secret.as_ref().is_some_and(|s| code(s, &key, &record).is_ok_and(|c| c == record.mac));
             Found { record, counts }
         })
         .collect();
@@ -159,10 +154,7 @@ pub fn add(repo: &Repo, writer: &Writer<'_>, descriptor: &Descriptor, mut record
 }
 
 fn code(secret: &[u8], key: &Oid, record: &Record) -> Result<String> {
-    let unsigned = Record {
-        mac: String::new(),
-        ..record.clone()
-    };
+    let unsigned = Record { mac: String::new(), ..record.clone() };
     let text = canonical::to_string(&unsigned)?;
     let mut mac = Hmac::<Sha256>::new_from_slice(secret)
         .map_err(|e| Error::bug("HMAC takes keys of any length").because(e))?;
@@ -175,11 +167,7 @@ fn code(secret: &[u8], key: &Oid, record: &Record) -> Result<String> {
 fn clone_key(repo: &Repo, make: bool) -> Result<Option<Vec<u8>>> {
     use std::io::Write;
 
-    let directory = if make {
-        lock::state_dir(repo)?
-    } else {
-        repo.common_dir().join("incident")
-    };
+    let directory = if make { lock::state_dir(repo)? } else { repo.common_dir().join("incident") };
     let path = directory.join("record-key");
     match std::fs::read(&path) {
         Ok(bytes) if bytes.len() == 32 => return Ok(Some(bytes)),
@@ -194,9 +182,7 @@ fn clone_key(repo: &Repo, make: bool) -> Result<Option<Vec<u8>>> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(|e| Error::refused("no randomness").because(e))?;
     // Written whole under another name, then linked: of two makers one wins, and both read the same key.
-    let mut temporary = tempfile::Builder::new()
-        .prefix("record-key")
-        .tempfile_in(&directory)?;
+    let mut temporary = tempfile::Builder::new().prefix("record-key").tempfile_in(&directory)?;
     temporary.write_all(&bytes)?;
     temporary.as_file().sync_all()?;
     match temporary.persist_noclobber(&path) {

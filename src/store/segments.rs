@@ -62,18 +62,10 @@ impl Tail {
                     Some(end) => end,
                     None => End::of(&load(repo, incident, first)?),
                 };
-                return Ok(Self {
-                    end,
-                    bytes: text.len(),
-                    segment: Some((anchor, text)),
-                });
+                return Ok(Self { end, bytes: text.len(), segment: Some((anchor, text)) });
             }
         }
-        Ok(Self {
-            end: End::of(&Ledger::from_lines(lines)),
-            segment: None,
-            bytes: first.len(),
-        })
+        Ok(Self { end: End::of(&Ledger::from_lines(lines)), segment: None, bytes: first.len() })
     }
 }
 
@@ -94,16 +86,10 @@ fn end_without(
         return Some(End::of(&Ledger::from_lines(first.into_iter().chain(last))));
     }
     let in_last: HashSet<EventId> = last.iter().filter_map(Line::event).map(|e| e.id).collect();
-    let anchors = older
-        .iter()
-        .filter_map(|o| repo.blob(o).ok())
-        .flat_map(|b| lines_in(&b));
+    let anchors = older.iter().filter_map(|o| repo.blob(o).ok()).flat_map(|b| lines_in(&b));
     let ledger = Ledger::from_lines(first.into_iter().chain(anchors).chain(last));
     let is_here = |id: &EventId| ledger.events.iter().any(|e| e.id == *id);
-    let opening = ledger
-        .events
-        .iter()
-        .find(|e| in_last.contains(&e.id) && is_anchor(last_anchor, &e.raw));
+    let opening = ledger.events.iter().find(|e| in_last.contains(&e.id) && is_anchor(last_anchor, &e.raw));
     if opening.is_none_or(|e| e.parents.iter().all(is_here)) {
         // Either its line was erased, or it joins nothing of the older segments.
         return None;
@@ -115,10 +101,7 @@ fn end_without(
     });
     let known = |head: &EventId| {
         in_last.contains(head)
-            || ledger
-                .events
-                .iter()
-                .any(|e| e.id == *head && continued_in(e) == Some(last_anchor))
+            || ledger.events.iter().any(|e| e.id == *head && continued_in(e) == Some(last_anchor))
     };
     heads.iter().all(known).then(|| End::at(&ledger, &heads))
 }

@@ -96,11 +96,7 @@ pub fn plan(question: Question<'_>) -> Plan {
         // What the changed gate would look at counts, too: its paths may be all that was changed.
         let own = question.own.iter().find(|own| own.id == rule.id);
         let because = reason(rule, question).or_else(|| own.and_then(|own| reason(own, question)));
-        plan.due.extend(because.map(|because| Due {
-            id: rule.id.clone(),
-            version,
-            because,
-        }));
+        plan.due.extend(because.map(|because| Due { id: rule.id.clone(), version, because }));
     }
     for rule in question.own {
         if protected.iter().any(|known| known.id == rule.id) {
@@ -125,9 +121,7 @@ fn reason(rule: &Rule, question: Question<'_>) -> Option<String> {
     if let Some(path) = &rule.touched {
         return Some(format!("{path} changed"));
     }
-    question
-        .linked_fix
-        .then(|| "a commit is linked as a fix".to_owned())
+    question.linked_fix.then(|| "a commit is linked as a fix".to_owned())
 }
 
 #[cfg(test)]
@@ -136,12 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn rule(id: &str, digest: &str, always: bool, touched: Option<&str>) -> Rule {
-        Rule {
-            id: id.into(),
-            digest: digest.into(),
-            always,
-            touched: touched.map(str::to_owned),
-        }
+        Rule { id: id.into(), digest: digest.into(), always, touched: touched.map(str::to_owned) }
     }
 
     fn ids(plan: &Plan) -> Vec<(&str, Version)> {
@@ -150,48 +139,23 @@ mod tests {
 
     #[test]
     fn paths_and_fixes_make_a_gate_due() {
-        let own = [
-            rule("a", "1", false, None),
-            rule("b", "1", false, Some("k/x")),
-            rule("c", "1", true, None),
-        ];
-        let question = Question {
-            own: &own,
-            ..Question::default()
-        };
+        let own =
+            [rule("a", "1", false, None), rule("b", "1", false, Some("k/x")), rule("c", "1", true, None)];
+        let question = Question { own: &own, ..Question::default() };
         assert_eq!(ids(&plan(question)), [("b", Version::Own), ("c", Version::Own)]);
-        let fix = Question {
-            linked_fix: true,
-            ..question
-        };
+        let fix = Question { linked_fix: true, ..question };
         assert_eq!(plan(fix).due.len(), 3);
         let only = ["a".to_owned()];
-        assert_eq!(
-            ids(&plan(Question {
-                only: &only,
-                ..question
-            })),
-            [("a", Version::Own)]
-        );
+        assert_eq!(ids(&plan(Question { only: &only, ..question })), [("a", Version::Own)]);
     }
 
     #[test]
     fn a_protected_branch_keeps_its_gates() {
-        let own = [
-            rule("kept", "1", true, None),
-            rule("weak", "2", false, None),
-            rule("new", "1", true, None),
-        ];
-        let protected = [
-            rule("kept", "1", true, None),
-            rule("weak", "1", true, None),
-            rule("gone", "1", true, None),
-        ];
-        let plan = plan(Question {
-            own: &own,
-            protected: Some(&protected),
-            ..Question::default()
-        });
+        let own =
+            [rule("kept", "1", true, None), rule("weak", "2", false, None), rule("new", "1", true, None)];
+        let protected =
+            [rule("kept", "1", true, None), rule("weak", "1", true, None), rule("gone", "1", true, None)];
+        let plan = plan(Question { own: &own, protected: Some(&protected), ..Question::default() });
         assert_eq!(
             ids(&plan),
             [
@@ -203,10 +167,7 @@ mod tests {
         );
         assert_eq!(
             plan.changes,
-            [
-                ("weak".to_owned(), Change::Changed),
-                ("gone".to_owned(), Change::Removed)
-            ]
+            [("weak".to_owned(), Change::Changed), ("gone".to_owned(), Change::Removed)]
         );
     }
 
@@ -216,12 +177,7 @@ mod tests {
             let mut rules: Vec<Rule> = Vec::new();
             for (id, digest, always, touched) in all {
                 if !rules.iter().any(|r| r.id == id) {
-                    rules.push(Rule {
-                        id,
-                        digest,
-                        always,
-                        touched,
-                    });
+                    rules.push(Rule { id, digest, always, touched });
                 }
             }
             rules

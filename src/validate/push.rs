@@ -84,12 +84,7 @@ fn update(line: &[u8]) -> Option<Update> {
     let remote_ref = fields.next().filter(|name| !name.is_empty())?.to_owned();
     let local = Oid::parse(fields.next()?)?;
     let local_ref = fields.next()?.to_owned();
-    Some(Update {
-        local_ref,
-        local,
-        remote_ref,
-        remote,
-    })
+    Some(Update { local_ref, local, remote_ref, remote })
 }
 
 /// Whether the push goes to a bare URL: git then passes it as the remote's name, too.

@@ -5,10 +5,7 @@ use crate::model::status::Verdict;
 
 /// The verdict over several: the worst of them. Nothing to judge passes.
 pub fn combine(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
-    verdicts
-        .into_iter()
-        .max_by_key(|v| severity(*v))
-        .unwrap_or(Verdict::Pass)
+    verdicts.into_iter().max_by_key(|v| severity(*v)).unwrap_or(Verdict::Pass)
 }
 
 /// A failure is worse than not knowing.

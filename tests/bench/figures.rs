@@ -50,9 +50,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let bench = Self {
-            directory: tempfile::tempdir().expect("a temporary directory"),
-        };
+        let bench = Self { directory: tempfile::tempdir().expect("a temporary directory") };
         bench.git(&["init", "-q", "-b", "main"]);
         bench.git(&["config", "user.name", "Bench"]);
         bench.git(&["config", "user.email", "bench@example.org"]);
@@ -71,11 +69,7 @@ impl Bench {
     fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         let folder = Path::new(PROGRAM).parent().expect("a folder");
-        let path = format!(
-            "{}:{}",
-            folder.display(),
-            std::env::var("PATH").unwrap_or_default()
-        );
+        let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
         command
             .args(arguments)
             .current_dir(self.path())
@@ -97,11 +91,7 @@ impl Bench {
             .stderr(Stdio::piped())
             .output()
             .expect("git runs");
-        assert!(
-            output.status.success(),
-            "git {arguments:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
@@ -123,9 +113,7 @@ impl Bench {
             format!("commit {name}\ncommitter Bench <bench@example.org> 1700000000 +0000\ndata 4\nfill\n")
         };
         let mut evidence = head("refs/notes/incidents-evidence").into_bytes();
-        input
-            .write_all(head("refs/notes/incidents").as_bytes())
-            .expect("written");
+        input.write_all(head("refs/notes/incidents").as_bytes()).expect("written");
         for n in 0..incidents {
             let events = ledger(n);
             let mut bytes = Vec::new();
@@ -153,14 +141,7 @@ impl Bench {
 }
 
 fn entry(out: &mut impl std::io::Write, key: &str, bytes: &[u8]) {
-    write!(
-        out,
-        "M 100644 inline {}/{}\ndata {}\n",
-        &key[..2],
-        &key[2..],
-        bytes.len()
-    )
-    .expect("written");
+    write!(out, "M 100644 inline {}/{}\ndata {}\n", &key[..2], &key[2..], bytes.len()).expect("written");
     out.write_all(bytes).expect("written");
     out.write_all(b"\n").expect("written");
 }
@@ -187,22 +168,14 @@ fn ledger(n: usize) -> Vec<Event> {
         ..Default::default()
     }
     .into());
-    for (k, hypothesis) in ["the last tile is not masked", "the scale is applied twice"]
-        .into_iter()
-        .enumerate()
+    for (k, hypothesis) in
+        ["the last tile is not masked", "the scale is applied twice"].into_iter().enumerate()
     {
-        let attempt = add(AttemptStarted {
-            hypothesis: hypothesis.into(),
-            ..Default::default()
-        }
-        .into());
+        let attempt = add(AttemptStarted { hypothesis: hypothesis.into(), ..Default::default() }.into());
         if k == 0 {
             add(AttemptEnded {
                 attempt,
-                outcome: Outcome {
-                    hypothesis: Hypothesis::Refuted,
-                    bug: Bug::Remains,
-                },
+                outcome: Outcome { hypothesis: Hypothesis::Refuted, bug: Bug::Remains },
                 action: String::new(),
                 result: "still 4096 elements differ".into(),
                 conclusion: "the mask is right; the error is the same with and without it".into(),
@@ -218,10 +191,7 @@ fn timed(command: &mut Command) -> Duration {
     let start = Instant::now();
     let status = command.status().expect("runs");
     let elapsed = start.elapsed();
-    assert!(
-        status.success() || status.code() == Some(1),
-        "{command:?}: {status}"
-    );
+    assert!(status.success() || status.code() == Some(1), "{command:?}: {status}");
     elapsed
 }
 
@@ -261,11 +231,7 @@ fn ms(time: Duration) -> String {
 
 fn row(figure: &str, ours: Duration, against: &str, theirs: Duration, asked: &str) {
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
-    say(&format!(
-        "| {figure} | {} | {against}: {} | {ratio:.2} × | {asked} |",
-        ms(ours),
-        ms(theirs)
-    ));
+    say(&format!("| {figure} | {} | {against}: {} | {ratio:.2} × | {asked} |", ms(ours), ms(theirs)));
 }
 
 fn cold_start() {
@@ -286,20 +252,9 @@ fn notes() {
     let (ours, git) = race(
         60,
         |_| timed(&mut bench.command(PROGRAM, &["attempt", "note", NOTE])),
-        |_| {
-            timed(&mut bench.command(
-                "git",
-                &["notes", "--ref=copy", "append", "-m", NOTE, &anchors[5000]],
-            ))
-        },
+        |_| timed(&mut bench.command("git", &["notes", "--ref=copy", "append", "-m", NOTE, &anchors[5000]])),
     );
-    row(
-        "`attempt note` at 10,000 incidents",
-        ours,
-        "`git notes append`",
-        git,
-        "≤ 1.5 ×",
-    );
+    row("`attempt note` at 10,000 incidents", ours, "`git notes append`", git, "≤ 1.5 ×");
 }
 
 fn scale() {
@@ -314,13 +269,7 @@ fn scale() {
         |_| timed(&mut large.command(PROGRAM, &["attempt", "note", NOTE])),
         |_| timed(&mut small.command(PROGRAM, &["attempt", "note", NOTE])),
     );
-    row(
-        "`attempt note` at 100,000 incidents",
-        at_many,
-        "itself at 1,000",
-        at_few,
-        "≤ 1.3 ×",
-    );
+    row("`attempt note` at 100,000 incidents", at_many, "itself at 1,000", at_few, "≤ 1.3 ×");
 }
 
 fn over(figure: &str, ours: Duration, empty: Duration, asked: &str) {
@@ -352,11 +301,8 @@ fn hooks() {
     let message = bench.path().join(".git/COMMIT_EDITMSG");
     let commit_msg = hooks.join("commit-msg");
     let run = |hook: &Path| {
-        fs::write(
-            &message,
-            "Fix the mask of the last tile\n\nIt read one row past the end.\n",
-        )
-        .expect("written");
+        fs::write(&message, "Fix the mask of the last tile\n\nIt read one row past the end.\n")
+            .expect("written");
         timed(&mut bench.command(&hook.display().to_string(), &[".git/COMMIT_EDITMSG"]))
     };
     let (ours, none) = race(100, |_| run(&commit_msg), |_| run(&empty));
@@ -380,23 +326,14 @@ fn pre_push(bench: &Bench, hooks: &Path, empty: &Path) {
         .expect("git fast-import");
     let mut stream = String::new();
     for n in 0..1000 {
-        let from = if n == 0 {
-            format!("from {base}\n")
-        } else {
-            String::new()
-        };
+        let from = if n == 0 { format!("from {base}\n") } else { String::new() };
         let _ = write!(
             stream,
             "commit refs/heads/topic\ncommitter Bench <bench@example.org> {} +0000\ndata 7\nchange\n{from}M 100644 inline file\ndata 5\n{n:04}\n\n",
             1_700_000_000 + n
         );
     }
-    child
-        .stdin
-        .take()
-        .expect("a pipe")
-        .write_all(stream.as_bytes())
-        .expect("written");
+    child.stdin.take().expect("a pipe").write_all(stream.as_bytes()).expect("written");
     assert!(child.wait().expect("waited").success());
     bench.git(&["update-ref", "refs/remotes/origin/main", &base]);
     bench.git(&["pack-refs", "--all"]);
@@ -418,12 +355,7 @@ fn pre_push(bench: &Bench, hooks: &Path, empty: &Path) {
         start.elapsed()
     };
     let (ours, none) = race(60, |_| run(&hook), |_| run(empty));
-    over(
-        "pre-push, 1,000 commits, every record cached",
-        ours,
-        none,
-        "≤ 30 ms over",
-    );
+    over("pre-push, 1,000 commits, every record cached", ours, none, "≤ 30 ms over");
 }
 
 fn list() {
@@ -471,13 +403,7 @@ fn growth() {
     }
     let first = median(times[..50].to_vec());
     let last = median(times[950..].to_vec());
-    row(
-        "1,000 notes to one incident: the last 50",
-        last,
-        "the first 50",
-        first,
-        "≤ 2 ×",
-    );
+    row("1,000 notes to one incident: the last 50", last, "the first 50", first, "≤ 2 ×");
     let (grown, loose) = size();
     bench.git(&["gc", "--quiet", "--prune=now"]);
     let (packed, _) = size();

@@ -21,16 +21,7 @@ pub fn with_gates(configuration: &str) -> (Repo, PathBuf) {
 
 /// What the remote has under a name; empty when it has nothing.
 pub fn on_remote(repo: &Repo, bare: &Path, name: &str) -> String {
-    repo.try_git(&[
-        "-C",
-        &bare.display().to_string(),
-        "rev-parse",
-        "-q",
-        "--verify",
-        name,
-    ])
-    .line()
-    .to_owned()
+    repo.try_git(&["-C", &bare.display().to_string(), "rev-parse", "-q", "--verify", name]).line().to_owned()
 }
 
 /// A gate that notes each of its runs beside the repository, and passes when `good` is in the tree.

@@ -28,11 +28,7 @@ impl Ran {
     /// The same, after checking the exit status.
     #[track_caller]
     pub fn expect(self, status: i32) -> Self {
-        assert_eq!(
-            self.status, status,
-            "stdout:\n{}\nstderr:\n{}",
-            self.stdout, self.stderr
-        );
+        assert_eq!(self.status, status, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         self
     }
 
@@ -90,20 +86,14 @@ impl Repo {
         }
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_git-incident"), root.join("bin/git-incident"))
             .expect("a link to the program");
-        let repo = Self {
-            directory: root.join("work"),
-            scratch,
-        };
+        let repo = Self { directory: root.join("work"), scratch };
         repo.git(&["init", "-q", "-b", "main"]);
         repo
     }
 
     /// The same surroundings, in another directory of the scratch area (a clone, a worktree).
     pub fn at(&self, directory: impl Into<PathBuf>) -> Beside<'_> {
-        Beside {
-            repo: self,
-            directory: directory.into(),
-        }
+        Beside { repo: self, directory: directory.into() }
     }
 
     /// The directory that holds everything: `home`, `bin`, `cache`, `state`, `work`.
@@ -326,12 +316,7 @@ impl Beside<'_> {
     /// Fetches both travelling refs of the remote to a place of their own, as `docs/STORAGE.md` says.
     #[track_caller]
     pub fn fetch_notes(&self) {
-        self.git(&[
-            "fetch",
-            "-q",
-            "origin",
-            "+refs/notes/incidents*:refs/notes/remotes/origin/incidents*",
-        ]);
+        self.git(&["fetch", "-q", "origin", "+refs/notes/incidents*:refs/notes/remotes/origin/incidents*"]);
     }
 
     /// Unites what was fetched with what is here, by plain git, as `docs/STORAGE.md` says.
@@ -339,26 +324,13 @@ impl Beside<'_> {
     pub fn merge_notes(&self) {
         for name in ["incidents-evidence", "incidents"] {
             let theirs = format!("refs/notes/remotes/origin/{name}");
-            self.git(&[
-                "notes",
-                &format!("--ref={name}"),
-                "merge",
-                "-q",
-                "-s",
-                "cat_sort_uniq",
-                &theirs,
-            ]);
+            self.git(&["notes", &format!("--ref={name}"), "merge", "-q", "-s", "cat_sort_uniq", &theirs]);
         }
     }
 
     /// Runs a program there, whatever its exit status.
     pub fn run(&self, program: &str, arguments: &[&str]) -> Ran {
-        finish(
-            self.repo
-                .command_in(program, &self.directory)
-                .args(arguments)
-                .output(),
-        )
+        finish(self.repo.command_in(program, &self.directory).args(arguments).output())
     }
 
     /// `git …` there that must succeed; its standard output without the last line end.
@@ -386,10 +358,8 @@ pub fn notes_in(view: &serde_json::Value) -> Vec<String> {
     let own = view["notes"].as_array().into_iter().flatten();
     let attempts = view["attempts"].as_array().into_iter().flatten();
     let theirs = attempts.flat_map(|a| a["notes"].as_array().into_iter().flatten());
-    let mut texts: Vec<String> = own
-        .chain(theirs)
-        .filter_map(|n| n["text"].as_str().map(str::to_owned))
-        .collect();
+    let mut texts: Vec<String> =
+        own.chain(theirs).filter_map(|n| n["text"].as_str().map(str::to_owned)).collect();
     texts.sort();
     texts
 }
@@ -408,9 +378,7 @@ pub fn finish(output: std::io::Result<Output>) -> Ran {
     let output = output.expect("the program starts");
     let status = output.status;
     Ran {
-        status: status
-            .code()
-            .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
+        status: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }

@@ -21,11 +21,7 @@ pub(crate) fn author(seed: u64) -> Author {
     Author {
         name: "Ada".into(),
         email: "ada@example.org".into(),
-        agent: if seed & 1 == 0 {
-            String::new()
-        } else {
-            "helper".into()
-        },
+        agent: if seed & 1 == 0 { String::new() } else { "helper".into() },
         salt: sha256_hex(&seed.to_be_bytes())[..32].to_owned(),
     }
 }
@@ -54,53 +50,23 @@ fn data(kind: u64, pick: u64, text: &str, past: &[Event], i: u64) -> (Data, Opti
         bug: [Bug::Fixed, Bug::Remains, Bug::Unknown][(pick >> 4) as usize % 3],
     };
     let data: Data = match kind {
-        0 | 1 => AttemptStarted {
-            hypothesis: text.clone(),
-            disproof: text,
-            ..Default::default()
-        }
-        .into(),
+        0 | 1 => AttemptStarted { hypothesis: text.clone(), disproof: text, ..Default::default() }.into(),
         2 | 3 => AttemptEnded {
             attempt: of("attempt.started"),
             outcome,
-            action: if pick & 1 == 0 {
-                String::new()
-            } else {
-                text.clone()
-            },
+            action: if pick & 1 == 0 { String::new() } else { text.clone() },
             result: String::new(),
             conclusion: text.clone(),
             rules_out: vec![text],
         }
         .into(),
-        4 => AttemptNoted {
-            attempt,
-            text,
-            ..Default::default()
-        }
-        .into(),
+        4 => AttemptNoted { attempt, text, ..Default::default() }.into(),
         5 => NextAdded { text }.into(),
-        6 => NextDone {
-            next: of("next.added"),
-            remark: text,
-        }
-        .into(),
-        7 => NextDropped {
-            next: of("next.added"),
-            reason: text,
-        }
-        .into(),
-        8 => IncidentEdited {
-            title: Some(text.clone()),
-            ticket: Some(text),
-            ..Default::default()
-        }
-        .into(),
+        6 => NextDone { next: of("next.added"), remark: text }.into(),
+        7 => NextDropped { next: of("next.added"), reason: text }.into(),
+        8 => IncidentEdited { title: Some(text.clone()), ticket: Some(text), ..Default::default() }.into(),
         9 => IncidentEdited {
-            files: Some(vec![FileRef {
-                path: text.clone(),
-                note: String::new(),
-            }]),
+            files: Some(vec![FileRef { path: text.clone(), note: String::new() }]),
             labels: Some(vec![text]),
             ..Default::default()
         }
@@ -120,16 +86,8 @@ fn data(kind: u64, pick: u64, text: &str, past: &[Event], i: u64) -> (Data, Opti
             ..Default::default()
         }
         .into(),
-        14 => CauseProposed {
-            text,
-            ..Default::default()
-        }
-        .into(),
-        15 => CauseRejected {
-            cause: of("cause.proposed"),
-            reason: text,
-        }
-        .into(),
+        14 => CauseProposed { text, ..Default::default() }.into(),
+        15 => CauseRejected { cause: of("cause.proposed"), reason: text }.into(),
         16 => CauseConfirmed {
             cause: of("cause.proposed"),
             accounts: vec![],
@@ -170,14 +128,7 @@ fn data(kind: u64, pick: u64, text: &str, past: &[Event], i: u64) -> (Data, Opti
             let Some((blob, event)) = added else {
                 return (NextAdded { text }.into(), None);
             };
-            return (
-                EvidenceErased {
-                    oid: blob,
-                    reason: text,
-                }
-                .into(),
-                (pick & 1 == 0).then_some(event),
-            );
+            return (EvidenceErased { oid: blob, reason: text }.into(), (pick & 1 == 0).then_some(event));
         }
         21 | 22 => CommitLinked {
             commit,
@@ -189,11 +140,7 @@ fn data(kind: u64, pick: u64, text: &str, past: &[Event], i: u64) -> (Data, Opti
             pr: String::new(),
         }
         .into(),
-        23 => CommitUnlinked {
-            commit,
-            role: (pick & 64 == 0).then_some(role),
-        }
-        .into(),
+        23 => CommitUnlinked { commit, role: (pick & 64 == 0).then_some(role) }.into(),
         24 => CommitRewritten {
             from: commit,
             to: oid(pick / 7 % 4),
@@ -203,11 +150,7 @@ fn data(kind: u64, pick: u64, text: &str, past: &[Event], i: u64) -> (Data, Opti
         }
         .into(),
         // A stranger's opening event: shown, without effect.
-        _ => IncidentOpened {
-            title: text,
-            ..Default::default()
-        }
-        .into(),
+        _ => IncidentOpened { title: text, ..Default::default() }.into(),
     };
     (data, None)
 }
@@ -232,19 +175,14 @@ pub(crate) fn erase(raw: &[u8], data: bool) -> Vec<u8> {
     let wire: BTreeMap<&str, &serde_json::value::RawValue> =
         serde_json::from_str(text).expect("a line is JSON");
     let member = wire[if data { "data" } else { "by" }].get();
-    text.replacen(member, &format!("\"{}\"", sha256_hex(member.as_bytes())), 1)
-        .into_bytes()
+    text.replacen(member, &format!("\"{}\"", sha256_hex(member.as_bytes())), 1).into_bytes()
 }
 
 pub(crate) type Step = (u64, u64, i64, String);
 
 pub(crate) fn random_ledger(steps: &[Step], extra: &[(u8, u64)]) -> (Vec<u8>, Oid) {
     let start = 1_772_000_000_000;
-    let opening = IncidentOpened {
-        title: "it hangs".into(),
-        ticket: "#45".into(),
-        ..Default::default()
-    };
+    let opening = IncidentOpened { title: "it hangs".into(), ticket: "#45".into(), ..Default::default() };
     let at = Timestamp::from_millis(start);
     let mut events = vec![seal(at, &author(0), &opening.into(), &[], "00").expect("sealed")];
     for (i, (kind, pick, step, text)) in steps.iter().enumerate() {
@@ -255,11 +193,7 @@ pub(crate) fn random_ledger(steps: &[Step], extra: &[(u8, u64)]) -> (Vec<u8>, Oi
         }
         let (data, knows) = data(kind % 26, pick >> 20, text, &events, i as u64);
         parents.extend(knows);
-        let latest = events
-            .iter()
-            .filter(|e| parents.contains(&e.id))
-            .map(|e| e.at.millis())
-            .max();
+        let latest = events.iter().filter(|e| parents.contains(&e.id)).map(|e| e.at.millis()).max();
         let at = Timestamp::from_millis(latest.unwrap_or(start) + 1 + step);
         let salt = &sha256_hex(format!("{i}{pick}").as_bytes())[..32];
         events.push(seal(at, &author(*pick), &data, &parents, salt).expect("sealed"));
@@ -297,11 +231,7 @@ pub(crate) fn random_ledger(steps: &[Step], extra: &[(u8, u64)]) -> (Vec<u8>, Oi
     // Any order will do: take them from the back and the front in turns.
     let mut bytes = Vec::new();
     let mut rest: std::collections::VecDeque<Vec<u8>> = lines.into();
-    while let Some(line) = if rest.len().is_multiple_of(3) {
-        rest.pop_front()
-    } else {
-        rest.pop_back()
-    } {
+    while let Some(line) = if rest.len().is_multiple_of(3) { rest.pop_front() } else { rest.pop_back() } {
         bytes.extend_from_slice(&line);
         bytes.push(b'\n');
     }

@@ -22,19 +22,12 @@ pub(crate) fn python(arguments: &[&str], input: Option<&Path>) -> String {
         .stdin(stdin)
         .output()
         .expect("these tests need the program python3 (3.8 or newer): install it and put it on PATH");
-    assert!(
-        output.status.success(),
-        "the second reader failed: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "the second reader failed: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("it prints UTF-8")
 }
 
 pub(crate) fn reader() -> String {
-    root()
-        .join("tests/reader/reader.py")
-        .to_string_lossy()
-        .into_owned()
+    root().join("tests/reader/reader.py").to_string_lossy().into_owned()
 }
 
 /// What the second reader makes of some ledgers, in one process.
@@ -57,10 +50,7 @@ pub(crate) fn second_reader(ledgers: &[(Vec<u8>, Oid)]) -> Vec<Value> {
 }
 
 pub(crate) fn view(ledger: &Ledger, anchor: &Oid) -> Value {
-    view_of(
-        ledger,
-        &ledger.incident(anchor, &|raw| ledger::is_anchor(anchor, raw)),
-    )
+    view_of(ledger, &ledger.incident(anchor, &|raw| ledger::is_anchor(anchor, raw)))
 }
 
 fn view_of(ledger: &Ledger, incident: &Incident) -> Value {
@@ -69,10 +59,7 @@ fn view_of(ledger: &Ledger, incident: &Incident) -> Value {
         .iter()
         .map(|a| {
             let id = a.started.event;
-            let commits = incident
-                .links
-                .iter()
-                .filter(|l| !l.unlinked && l.attempt == Some(id));
+            let commits = incident.links.iter().filter(|l| !l.unlinked && l.attempt == Some(id));
             let evidence = incident.evidence.iter().filter(|e| e.attempt == Some(id));
             json!({
                 "id": id, "ordinal": a.ordinal, "title": a.title, "hypothesis": a.hypothesis,

@@ -30,10 +30,7 @@ struct Clone {
 fn repository() -> Clone {
     let directory = tempfile::tempdir().expect("a directory");
     git2::Repository::init(directory.path()).expect("made");
-    Clone {
-        repo: Repo::open(directory.path()).expect("opened"),
-        directory,
-    }
+    Clone { repo: Repo::open(directory.path()).expect("opened"), directory }
 }
 
 fn with_writer<T>(now: i64, then: impl FnOnce(&Writer<'_>) -> T) -> T {
@@ -54,10 +51,7 @@ fn signature() -> git2::Signature<'static> {
 }
 
 fn opening(title: &str) -> IncidentOpened {
-    IncidentOpened {
-        title: title.into(),
-        ..Default::default()
-    }
+    IncidentOpened { title: title.into(), ..Default::default() }
 }
 
 fn idea(text: &str) -> NextAdded {
@@ -77,9 +71,7 @@ fn open(clone: &Clone, more: impl FnOnce(&mut ledger::Draft<'_>)) -> Oid {
 
 fn append(clone: &Clone, incident: &Oid, data: impl Into<Data>) -> EventId {
     with_writer(NOW, |writer| {
-        ledger::append(&clone.repo, writer, incident, &[], |d| d.add(data))
-            .expect("appended")
-            .value
+        ledger::append(&clone.repo, writer, incident, &[], |d| d.add(data)).expect("appended").value
     })
 }
 
@@ -94,10 +86,7 @@ fn put(clone: &Clone, reference: &str, contents: Vec<(Oid, Vec<u8>)>) {
     let tree = current.as_ref().map(|c| notes::tree_of(repo, c).expect("a tree"));
     let changes = contents
         .into_iter()
-        .map(|(key, bytes)| notes::Change {
-            key,
-            blob: Some(repo.write_blob(&bytes).expect("written")),
-        })
+        .map(|(key, bytes)| notes::Change { key, blob: Some(repo.write_blob(&bytes).expect("written")) })
         .collect();
     let tree = notes::apply(repo, tree.as_ref(), changes).expect("written");
     let commit = notes::commit(repo, &tree, &[], &signature(), "elsewhere\n").expect("written");
@@ -108,10 +97,7 @@ fn put(clone: &Clone, reference: &str, contents: Vec<(Oid, Vec<u8>)>) {
 }
 
 fn joined(lines: &[Vec<u8>]) -> Vec<u8> {
-    lines
-        .iter()
-        .flat_map(|l| [l.as_slice(), b"\n"].concat())
-        .collect()
+    lines.iter().flat_map(|l| [l.as_slice(), b"\n"].concat()).collect()
 }
 
 fn note(clone: &Clone, incident: &Oid) -> Vec<u8> {
@@ -121,22 +107,12 @@ fn note(clone: &Clone, incident: &Oid) -> Vec<u8> {
 /// An event of another clone, sealed by hand.
 fn elsewhere(at: i64, data: impl Into<Data>, parents: &[EventId]) -> git_incident::event::Event {
     let salt = sha256_hex(&at.to_be_bytes());
-    seal(
-        Timestamp::from_millis(at),
-        &author(1),
-        &data.into(),
-        parents,
-        &salt,
-    )
-    .expect("sealed")
+    seal(Timestamp::from_millis(at), &author(1), &data.into(), parents, &salt).expect("sealed")
 }
 
 fn second_view(clone: &Clone, incident: &Oid) -> Value {
     let path = clone.directory.path().to_string_lossy().into_owned();
-    let text = python(
-        &[&reader(), "--repo", &path, "--incident", incident.as_str()],
-        None,
-    );
+    let text = python(&[&reader(), "--repo", &path, "--incident", incident.as_str()], None);
     serde_json::from_str(&text).expect("JSON")
 }
 
@@ -148,14 +124,10 @@ fn more_heads_than_an_event_may_name_are_joined_one_after_the_other() {
     let incident = open(&clone, |_| ());
     let root = load(&clone, &incident).events[0].id;
     let heads = MAX_PARENTS + 10;
-    let many: Vec<Vec<u8>> = (0..heads)
-        .map(|n| elsewhere(NOW + 1 + n as i64, idea("n"), &[root]).raw)
-        .collect();
+    let many: Vec<Vec<u8>> =
+        (0..heads).map(|n| elsewhere(NOW + 1 + n as i64, idea("n"), &[root]).raw).collect();
     let bytes = [note(&clone, &incident), joined(&many)].concat();
-    assert!(
-        bytes.len() > ledger::SEGMENT_BYTES,
-        "it goes on in a segment, too"
-    );
+    assert!(bytes.len() > ledger::SEGMENT_BYTES, "it goes on in a segment, too");
     put(&clone, LEDGER.notes, vec![(incident.clone(), bytes)]);
     assert_eq!(load(&clone, &incident).heads().len(), heads);
     let first = append(&clone, &incident, idea("first"));
@@ -164,9 +136,7 @@ fn more_heads_than_an_event_may_name_are_joined_one_after_the_other() {
     assert_eq!(after.heads().len(), heads - MAX_PARENTS + 1);
     let largest = after.events.iter().map(|e| e.parents.len()).max();
     assert_eq!(largest, Some(MAX_PARENTS));
-    let parents: Vec<EventId> = (0..=MAX_PARENTS as i64)
-        .map(|n| elsewhere(n, idea("n"), &[]).id)
-        .collect();
+    let parents: Vec<EventId> = (0..=MAX_PARENTS as i64).map(|n| elsewhere(n, idea("n"), &[]).id).collect();
     let at = Timestamp::from_millis(NOW);
     assert!(seal(at, &author(0), &idea("x").into(), &parents, "00").is_err());
 }
@@ -209,24 +179,14 @@ fn segments_begun_at_the_same_time_are_joined() {
     let (ours, theirs) = (repository(), repository());
     let incident = open(&ours, |_| ());
     append(&ours, &incident, idea(&"x".repeat(ledger::SEGMENT_BYTES)));
-    put(
-        &theirs,
-        LEDGER.notes,
-        vec![(incident.clone(), note(&ours, &incident))],
-    );
-    let closed = IncidentClosed {
-        status: Status::Resolved,
-        note: String::new(),
-        gaps: vec![],
-    };
+    put(&theirs, LEDGER.notes, vec![(incident.clone(), note(&ours, &incident))]);
+    let closed = IncidentClosed { status: Status::Resolved, note: String::new(), gaps: vec![] };
     with_writer(NOW + 60_000, |writer| {
         ledger::append(&theirs.repo, writer, &incident, &[], |d| d.add(closed)).expect("appended");
     });
     append(&ours, &incident, IncidentReopened::default());
     // Everything of the other clone arrives.
-    let commit = refs::read(&theirs.repo, LEDGER.notes)
-        .expect("read")
-        .expect("a ref");
+    let commit = refs::read(&theirs.repo, LEDGER.notes).expect("read").expect("a ref");
     let tree = notes::tree_of(&theirs.repo, &commit).expect("a tree");
     for (key, blob) in notes::entries(&theirs.repo, &tree).expect("read") {
         let bytes = theirs.repo.blob(&blob).expect("here");
@@ -239,10 +199,7 @@ fn segments_begun_at_the_same_time_are_joined() {
     append(&ours, &incident, IncidentReopened::default());
     assert_eq!(load(&ours, &incident).heads().len(), 1);
     let settled = fold(&ours.repo);
-    assert_eq!(
-        (*settled.status, settled.status.rivals().count()),
-        (Status::Open, 0)
-    );
+    assert_eq!((*settled.status, settled.status.rivals().count()), (Status::Open, 0));
 }
 
 // ---- segments ----
@@ -264,17 +221,11 @@ fn another_incident_is_no_segment() {
     });
     append(&clone, &incident, idea("more"));
     let folded = ledger::incident(&clone.repo, &incident).expect("folded");
-    assert!(
-        folded.attempts.is_empty(),
-        "the other incident's attempt is not ours"
-    );
+    assert!(folded.attempts.is_empty(), "the other incident's attempt is not ours");
     assert_eq!(folded.next.len(), 1);
     assert!(folded.damaged[0].contains(other.as_str()), "{:?}", folded.damaged);
     let theirs = ledger::incident(&clone.repo, &other).expect("folded");
-    assert!(
-        theirs.next.is_empty(),
-        "nothing was written to the other incident"
-    );
+    assert!(theirs.next.is_empty(), "nothing was written to the other incident");
     assert_eq!(second_view(&clone, &incident)["damaged"], 1);
 }
 
@@ -291,10 +242,7 @@ fn a_missing_segment_is_said() {
     assert!(folded.damaged.len() == 1 && folded.damaged[0].contains(gone.as_str()));
     assert_eq!(folded.next.len(), 1, "what is here counts");
     let view = second_view(&clone, &incident);
-    assert_eq!(
-        (&view["damaged"], &view["next"][0]["text"]),
-        (&1.into(), &"more".into())
-    );
+    assert_eq!((&view["damaged"], &view["next"][0]["text"]), (&1.into(), &"more".into()));
 }
 
 #[test]
@@ -304,14 +252,9 @@ fn a_segment_whose_writer_was_erased_still_counts() {
     append(&clone, &incident, idea(&"x".repeat(ledger::SEGMENT_BYTES)));
     append(&clone, &incident, idea("in the segment"));
     let events = load(&clone, &incident).events;
-    let first = events
-        .iter()
-        .find(|e| e.type_name == "ledger.segment")
-        .expect("begun");
+    let first = events.iter().find(|e| e.type_name == "ledger.segment").expect("begun");
     let anchor = Repo::blob_name(&[&first.raw[..], b"\n"].concat()).expect("hashed");
-    let lines: Vec<Vec<u8>> = split_lines(&note(&clone, &anchor))
-        .map(|l| erase(l, false))
-        .collect();
+    let lines: Vec<Vec<u8>> = split_lines(&note(&clone, &anchor)).map(|l| erase(l, false)).collect();
     put(&clone, LEDGER.notes, vec![(anchor, joined(&lines))]);
     let after = append(&clone, &incident, idea("after"));
     let folded = ledger::incident(&clone.repo, &incident).expect("folded");
@@ -330,15 +273,10 @@ fn an_event_from_the_end_of_time_does_not_stop_the_ledger() {
     let last = elsewhere(i64::MAX, idea("late"), &[root]);
     let bytes = [note(&clone, &incident), last.raw, b"\n".to_vec()].concat();
     put(&clone, LEDGER.notes, vec![(incident.clone(), bytes)]);
-    let added: Vec<EventId> = ["a", "b", "c"]
-        .map(|t| append(&clone, &incident, idea(t)))
-        .to_vec();
+    let added: Vec<EventId> = ["a", "b", "c"].map(|t| append(&clone, &incident, idea(t))).to_vec();
     let whole = load(&clone, &incident);
     assert!(whole.damaged.is_empty());
-    assert!(
-        whole.events[2..].iter().map(|e| e.id).eq(added),
-        "the parents tell what came first"
-    );
+    assert!(whole.events[2..].iter().map(|e| e.id).eq(added), "the parents tell what came first");
     assert_eq!(whole.events[4].at.to_string(), "9999-12-31T23:59:59.999Z");
 }
 
@@ -352,11 +290,7 @@ fn mending_takes_nothing_away_and_brings_nothing_erased_back() {
     let root = load(&clone, &incident).events[0].id;
     // This clone kept the first version, which is the anchor itself; the notes have gone on elsewhere, without it.
     let foreign = elsewhere(NOW + 1, idea("secret"), &[root]).raw;
-    put(
-        &clone,
-        LEDGER.notes,
-        vec![(incident.clone(), [foreign.as_slice(), b"\n"].concat())],
-    );
+    put(&clone, LEDGER.notes, vec![(incident.clone(), [foreign.as_slice(), b"\n"].concat())]);
     let mended = mend(&clone.repo, LEDGER, &signature()).expect("mended");
     assert!(mended.is_some());
     let whole = unite([foreign.as_slice(), &first]);
@@ -381,15 +315,11 @@ fn unions_of_random_ledgers_fold_the_same_whoever_makes_them() {
     let mut runner = TestRunner::default();
     let clone = repository();
     for _ in 0..24 {
-        let (steps, extra, sides) = (&steps, &extra, &sides)
-            .new_tree(&mut runner)
-            .expect("generated")
-            .current();
+        let (steps, extra, sides) =
+            (&steps, &extra, &sides).new_tree(&mut runner).expect("generated").current();
         let (bytes, anchor) = random_ledger(&steps, &extra);
         let side = |n: u8| -> Vec<u8> {
-            let of_side = split_lines(&bytes)
-                .zip(sides.iter().cycle())
-                .filter(|(_, s)| **s != n);
+            let of_side = split_lines(&bytes).zip(sides.iter().cycle()).filter(|(_, s)| **s != n);
             of_side.flat_map(|(line, _)| [line, b"\n"].concat()).collect()
         };
         let (key, a, b) = (&anchor, &side(0), &side(1));
@@ -401,15 +331,7 @@ fn unions_of_random_ledgers_fold_the_same_whoever_makes_them() {
         // git unites the two, and this program what it kept with what the other side had.
         crate::git(
             clone.directory.path(),
-            &[
-                "notes",
-                "--ref=theirs",
-                "merge",
-                "-q",
-                "-s",
-                "cat_sort_uniq",
-                LEDGER.notes,
-            ],
+            &["notes", "--ref=theirs", "merge", "-q", "-s", "cat_sort_uniq", LEDGER.notes],
         );
         mend(&clone.repo, LEDGER, &signature()).expect("mended");
         let gits = read(&clone.repo, "refs/notes/theirs", key).expect("read");
@@ -424,11 +346,7 @@ fn unions_of_random_ledgers_fold_the_same_whoever_makes_them() {
         // Where nothing is missing, mending leaves the note alone, with both spellings if git put them there.
         let mended = unite([note(&clone, key).as_slice()]);
         assert_eq!(sorted(&ours), sorted(&mended), "mending is a union");
-        assert_eq!(
-            sorted(&unite([gits.as_slice()])),
-            sorted(&ours),
-            "what git merged says the same"
-        );
+        assert_eq!(sorted(&unite([gits.as_slice()])), sorted(&ours), "what git merged says the same");
         let seen = |bytes: &[u8]| {
             let ledger = Ledger::parse(bytes);
             let incident = ledger.incident(key, &|raw| ledger::is_anchor(key, raw));

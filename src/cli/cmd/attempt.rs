@@ -137,12 +137,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let session = open_session()?;
     let id = session.incident_id(args.incident.as_deref())?;
     match args.action {
-        Action::Start {
-            hypothesis,
-            disproof,
-            title,
-            action,
-        } => {
+        Action::Start { hypothesis, disproof, title, action } => {
             let started = AttemptStarted {
                 hypothesis: without_secrets(hypothesis.trim()),
                 disproof: without_secrets(disproof.as_deref().unwrap_or_default()),
@@ -151,13 +146,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
             };
             start(&session, &id, started)
         }
-        Action::Note {
-            text,
-            message,
-            about,
-            important,
-            attempt,
-        } => {
+        Action::Note { text, message, about, important, attempt } => {
             let text = text.or(message).unwrap_or_default();
             if text.trim().is_empty() {
                 return Err(
@@ -168,13 +157,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
                 Some(named) => Some(locate::attempt(&session.incident(&id)?, &named)?.started.event),
                 None => session.active_attempt(&id),
             };
-            let noted = AttemptNoted {
-                attempt,
-                text: without_secrets(&text),
-                about,
-                important,
-                run: None,
-            };
+            let noted = AttemptNoted { attempt, text: without_secrets(&text), about, important, run: None };
             let event = session.append(&id, &[], |draft| draft.add(noted))?.value;
             let place = if attempt.is_some() { "attempt" } else { "incident" };
             Ok(Reply::new(
@@ -195,14 +178,10 @@ fn start(session: &Session, id: &Oid, started: AttemptStarted) -> Result<Reply> 
     session.must_be_open(&incident)?;
     let over = session.budget(&incident)?.exceeded();
     for line in &over {
-        ui::remark(&format!(
-            "budget: {line}; give up with: git incident close --blocked"
-        ));
+        ui::remark(&format!("budget: {line}; give up with: git incident close --blocked"));
     }
-    if let Some(running) = session
-        .active_attempt(id)
-        .and_then(|a| incident.attempt(a))
-        .filter(|a| a.ended.is_none())
+    if let Some(running) =
+        session.active_attempt(id).and_then(|a| incident.attempt(a)).filter(|a| a.ended.is_none())
     {
         ui::remark(&format!(
             "attempt {} has not ended; it stays open: git incident attempt end -n {} …",
@@ -211,20 +190,14 @@ fn start(session: &Session, id: &Oid, started: AttemptStarted) -> Result<Reply> 
     }
     let hypothesis = started.hypothesis.clone();
     let event = session.append(id, &[], |draft| draft.add(started))?.value;
-    session.set_active(&Active {
-        incident: Some(id.clone()),
-        attempt: Some(event),
-    })?;
+    session.set_active(&Active { incident: Some(id.clone()), attempt: Some(event) })?;
     let ordinal = incident.attempts.len() + 1;
     let text = Text::new()
         .styled(Style::Bold, format!("attempt {ordinal}"))
         .styled(Style::Dim, format!(" {}", event.short()))
         .line(format!(" {hypothesis}"))
         .styled(Style::Dim, "end it with: git incident attempt end --worked, --failed or --inconclusive -m \"what it tells\"\n");
-    Ok(Reply::new(
-        json!({"incident": id, "attempt": event, "ordinal": ordinal, "over_budget": over}),
-        text,
-    ))
+    Ok(Reply::new(json!({"incident": id, "attempt": event, "ordinal": ordinal, "over_budget": over}), text))
 }
 
 fn finish(session: &Session, id: &Oid, end: End) -> Result<Reply> {
@@ -244,10 +217,7 @@ fn finish(session: &Session, id: &Oid, end: End) -> Result<Reply> {
         Some(named) => locate::attempt(&incident, named)?.started.event,
         None => session.running_attempt(id, &incident)?,
     };
-    let outcome = Outcome {
-        hypothesis: hypothesis.unwrap_or_default(),
-        bug: bug.unwrap_or_default(),
-    };
+    let outcome = Outcome { hypothesis: hypothesis.unwrap_or_default(), bug: bug.unwrap_or_default() };
     let ending = Ending {
         attempt,
         outcome,
@@ -257,15 +227,10 @@ fn finish(session: &Session, id: &Oid, end: End) -> Result<Reply> {
         rules_out: end.rules_out,
     };
     let incident = session.end_attempt(id, ending)?;
-    let ended = incident
-        .attempt(attempt)
-        .ok_or_else(|| Error::bug("the attempt that was ended is gone"))?;
+    let ended = incident.attempt(attempt).ok_or_else(|| Error::bug("the attempt that was ended is gone"))?;
     let text = Text::new()
         .styled(Style::Bold, format!("attempt {}", ended.ordinal))
-        .line(format!(
-            " ended: hypothesis {}, bug {}",
-            outcome.hypothesis, outcome.bug
-        ));
+        .line(format!(" ended: hypothesis {}, bug {}", outcome.hypothesis, outcome.bug));
     let view = json!({
         "incident": id, "attempt": attempt, "ordinal": ended.ordinal,
         "outcome": {"hypothesis": outcome.hypothesis, "bug": outcome.bug},

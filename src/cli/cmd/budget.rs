@@ -44,12 +44,7 @@ enum Action {
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let session = open_session()?;
     let id = session.incident_id(args.incident.as_deref())?;
-    if let Some(Action::Spend {
-        minutes,
-        money,
-        message,
-    }) = args.action
-    {
+    if let Some(Action::Spend { minutes, money, message }) = args.action {
         let micros = match money {
             None => 0,
             Some(text) => Decimal::parse(&text)
@@ -64,18 +59,11 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
             return Err(Error::usage("nothing was spent").hint("git incident budget spend --minutes 30"));
         }
         session.append(&id, &[], |draft| {
-            draft.add(BudgetSpent {
-                minutes,
-                micros,
-                note: without_secrets(&message.unwrap_or_default()),
-            })
+            draft.add(BudgetSpent { minutes, micros, note: without_secrets(&message.unwrap_or_default()) })
         })?;
     }
     let budget = session.budget(&session.incident(&id)?)?;
-    Ok(Reply::new(
-        json!({"incident": id, "budget": view(&budget)}),
-        text(&budget),
-    ))
+    Ok(Reply::new(json!({"incident": id, "budget": view(&budget)}), text(&budget)))
 }
 
 /// The budget for programs.

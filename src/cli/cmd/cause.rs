@@ -85,13 +85,7 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
             let cause = causes::find(&incident, cause.as_deref())?.proposed.event;
             session.reject_cause(&id, cause, without_secrets(&message))?;
         }
-        Some(Action::Confirm {
-            cause,
-            accounts,
-            contradicts,
-            disproof,
-            mechanism,
-        }) => {
+        Some(Action::Confirm { cause, accounts, contradicts, disproof, mechanism }) => {
             let cause = causes::find(&incident, cause.as_deref())?;
             if cause.state == CauseState::Confirmed && accounts.is_empty() && contradicts.is_empty() {
                 return Err(Error::refused("the cause is confirmed already")
@@ -110,9 +104,8 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
             if !json {
                 ask(&incident, &cause.text, &mut said);
             }
-            let disproof = disproof
-                .map(|n| locate::attempt(&incident, &n).map(|a| a.started.event))
-                .transpose()?;
+            let disproof =
+                disproof.map(|n| locate::attempt(&incident, &n).map(|a| a.started.event)).transpose()?;
             session.confirm_cause(
                 &id,
                 &incident,
@@ -132,17 +125,12 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
 
 /// `2=because…` as an attempt and a text.
 fn split(incident: &Incident, pair: &str) -> Result<(EventId, String)> {
-    let (number, text) = pair
-        .split_once('=')
-        .filter(|(_, text)| !text.trim().is_empty())
-        .ok_or_else(|| {
+    let (number, text) =
+        pair.split_once('=').filter(|(_, text)| !text.trim().is_empty()).ok_or_else(|| {
             Error::usage(format!("{pair:?} is not NUMBER=TEXT"))
                 .hint("--accounts 2=\"the clamp hides the overflow for small inputs only\"")
         })?;
-    Ok((
-        locate::attempt(incident, number)?.started.event,
-        without_secrets(text.trim()),
-    ))
+    Ok((locate::attempt(incident, number)?.started.event, without_secrets(text.trim())))
 }
 
 /// Shows every earlier attempt and asks how the cause accounts for it, on a terminal.

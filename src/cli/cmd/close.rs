@@ -87,30 +87,18 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
         }
     }
     session.close(&id, &incident, status, note, gaps.clone())?;
-    text = text
-        .plain("closed ")
-        .styled(Style::Cyan, id.short())
-        .line(format!(" as {status}"));
+    text = text.plain("closed ").styled(Style::Cyan, id.short()).line(format!(" as {status}"));
     if status == Status::Resolved {
-        text = text.styled(
-            Style::Dim,
-            "next: git incident postmortem draft, git incident pr\n",
-        );
+        text = text.styled(Style::Dim, "next: git incident postmortem draft, git incident pr\n");
     }
-    Ok(Reply::new(
-        json!({"incident": id, "status": status, "gaps": gaps, "requirements": rows}),
-        text,
-    ))
+    Ok(Reply::new(json!({"incident": id, "status": status, "gaps": gaps, "requirements": rows}), text))
 }
 
 fn checklist(requirements: &[Requirement]) -> Text {
     let mut text = Text::new();
     for r in requirements {
         match &r.met_by {
-            Some(by) => text.push(
-                Style::Green,
-                format!("  met      {}: {} ({by})\n", r.name, r.asks),
-            ),
+            Some(by) => text.push(Style::Green, format!("  met      {}: {} ({by})\n", r.name, r.asks)),
             None => text.push(Style::Red, format!("  not met  {}: {}\n", r.name, r.asks)),
         }
     }

@@ -26,10 +26,7 @@ pub struct Args {
 pub fn run(args: Args, json: bool) -> Result<Reply> {
     let directory = match args.directory {
         Some(directory) => directory,
-        None => tempfile::Builder::new()
-            .prefix("git-incident-demo-")
-            .tempdir()?
-            .keep(),
+        None => tempfile::Builder::new().prefix("git-incident-demo-").tempdir()?.keep(),
     };
     let show = |text: &Text| if json { ui::say(text) } else { ui::print(text) };
     let tell = |tell: Tell<'_>| {
@@ -37,13 +34,9 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
             return;
         }
         match tell {
-            Tell::Story(text) => show(
-                &Text::new()
-                    .plain("\n")
-                    .styled(Style::Bold, "# ")
-                    .styled(Style::Bold, text)
-                    .plain("\n"),
-            ),
+            Tell::Story(text) => {
+                show(&Text::new().plain("\n").styled(Style::Bold, "# ").styled(Style::Bold, text).plain("\n"))
+            }
             Tell::Command(line) => show(&Text::new().styled(Style::Cyan, format!("$ {line}\n"))),
             Tell::Output(text) => show(&Text::new().plain(text)),
         }
@@ -55,14 +48,8 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
         .plain("It left the repository in ")
         .styled(Style::Bold, scene.path.display().to_string())
         .plain("\n")
-        .line(format!(
-            "  look around: git -C {} incident show",
-            scene.path.display()
-        ))
-        .line(format!(
-            "  the post-mortem: {}",
-            scene.path.join(&scene.postmortem).display()
-        ));
+        .line(format!("  look around: git -C {} incident show", scene.path.display()))
+        .line(format!("  the post-mortem: {}", scene.path.join(&scene.postmortem).display()));
     let view = json!({"path": scene.path, "incident": scene.incident, "postmortem": scene.postmortem, "pr": scene.pull_request});
     Ok(Reply::new(view, text))
 }

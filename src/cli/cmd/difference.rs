@@ -61,42 +61,23 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let session = open_session()?;
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
     let clean = |t: String| without_secrets(&t);
-    let row = |factor: &str| {
-        incident
-            .differences
-            .iter()
-            .find(|d| d.factor.eq_ignore_ascii_case(factor.trim()))
-    };
+    let row =
+        |factor: &str| incident.differences.iter().find(|d| d.factor.eq_ignore_ascii_case(factor.trim()));
     let set = match args.action {
         None | Some(Action::List) => None,
-        Some(Action::Set {
-            factor,
-            working,
-            broken,
-            eliminated,
-            matters,
-            working_case,
-            broken_case,
-        }) => {
+        Some(Action::Set { factor, working, broken, eliminated, matters, working_case, broken_case }) => {
             let old = row(&factor);
             if factor.trim().is_empty() {
                 return Err(Error::usage("the factor is empty"));
             }
             if old.is_none() && working.is_none() && broken.is_none() {
-                return Err(Error::usage("a new row needs its values").hint(format!(
-                    "git incident difference set {factor:?} --working X --broken Y"
-                )));
+                return Err(Error::usage("a new row needs its values")
+                    .hint(format!("git incident difference set {factor:?} --working X --broken Y")));
             }
             Some(DifferenceSet {
                 factor: old.map_or_else(|| without_secrets(factor.trim()), |d| d.factor.clone()),
-                working: working
-                    .map(clean)
-                    .or_else(|| old.map(|d| d.working.clone()))
-                    .unwrap_or_default(),
-                broken: broken
-                    .map(clean)
-                    .or_else(|| old.map(|d| d.broken.clone()))
-                    .unwrap_or_default(),
+                working: working.map(clean).or_else(|| old.map(|d| d.working.clone())).unwrap_or_default(),
+                broken: broken.map(clean).or_else(|| old.map(|d| d.broken.clone())).unwrap_or_default(),
                 eliminated: !matters && (eliminated || old.is_some_and(|d| d.eliminated)),
                 working_case: working_case.map(clean),
                 broken_case: broken_case.map(clean),

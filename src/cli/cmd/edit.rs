@@ -77,10 +77,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         return Err(Error::usage("the title is empty"));
     }
     if edited.is_empty() {
-        return Ok(Reply::new(
-            json!({"incident": id, "changed": []}),
-            "nothing changed\n",
-        ));
+        return Ok(Reply::new(json!({"incident": id, "changed": []}), "nothing changed\n"));
     }
     let changed: Vec<String> = serde_json::to_value(&edited)
         .ok()
@@ -101,10 +98,7 @@ fn from_flags(args: &Args, incident: &Incident) -> IncidentEdited {
     files.retain(|f| !args.remove_file.contains(&f.path));
     for path in &args.files {
         if !files.iter().any(|f| f.path == *path) {
-            files.push(FileRef {
-                path: without_secrets(path),
-                note: String::new(),
-            });
+            files.push(FileRef { path: without_secrets(path), note: String::new() });
         }
     }
     let mut labels = incident.labels.get().clone();
@@ -137,10 +131,7 @@ fn in_editor(incident: &Incident) -> Result<IncidentEdited> {
     };
     let text = toml::to_string_pretty(&form)
         .map_err(|e| Error::bug("the fields cannot be written as TOML").because(e))?;
-    let mut file = tempfile::Builder::new()
-        .prefix("incident-")
-        .suffix(".toml")
-        .tempfile()?;
+    let mut file = tempfile::Builder::new().prefix("incident-").suffix(".toml").tempfile()?;
     std::io::Write::write_all(
         &mut file,
         format!("# Change what you like, then save and leave the editor.\n{text}").as_bytes(),
@@ -151,11 +142,7 @@ fn in_editor(incident: &Incident) -> Result<IncidentEdited> {
         .map_err(|e| Error::usage("the form cannot be read; nothing was changed").because(e))?;
     let changed = |new: String, old: &String| (new != *old).then(|| without_secrets(&new));
     let note_of = |path: &str| {
-        incident
-            .files
-            .iter()
-            .find(|f| f.path == path)
-            .map_or_else(String::new, |f| f.note.clone())
+        incident.files.iter().find(|f| f.path == path).map_or_else(String::new, |f| f.note.clone())
     };
     Ok(IncidentEdited {
         title: changed(new.title, &form.title),
@@ -165,10 +152,7 @@ fn in_editor(incident: &Incident) -> Result<IncidentEdited> {
         files: (new.files != form.files).then(|| {
             new.files
                 .into_iter()
-                .map(|path| FileRef {
-                    note: note_of(&path),
-                    path: without_secrets(&path),
-                })
+                .map(|path| FileRef { note: note_of(&path), path: without_secrets(&path) })
                 .collect()
         }),
         labels: (new.labels != form.labels).then(|| new.labels.iter().map(|l| without_secrets(l)).collect()),

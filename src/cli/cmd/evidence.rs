@@ -86,14 +86,7 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
     match args.action {
         None | Some(Action::List) => Ok(list(&id, &incident)),
-        Some(Action::Add {
-            files,
-            kind,
-            name,
-            attempt,
-            external,
-            allow_secret,
-        }) => {
+        Some(Action::Add { files, kind, name, attempt, external, allow_secret }) => {
             if name.is_some() && files.len() > 1 {
                 return Err(Error::usage("--name is for one file"));
             }
@@ -110,13 +103,7 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
                     })
                 })
                 .collect::<Result<Vec<_>>>()?;
-            let adding = Adding {
-                kind,
-                name,
-                attempt,
-                external,
-                allow,
-            };
+            let adding = Adding { kind, name, attempt, external, allow };
             add(&session, &id, &files, &adding)
         }
         Some(Action::Show { evidence, output }) => {
@@ -136,10 +123,7 @@ struct Adding {
 
 fn add(session: &Session, id: &Oid, files: &[PathBuf], adding: &Adding) -> Result<Reply> {
     // Everything is read and judged before anything is recorded: all of them or none.
-    let events = files
-        .iter()
-        .map(|path| one(session, path, adding))
-        .collect::<Result<Vec<_>>>()?;
+    let events = files.iter().map(|path| one(session, path, adding)).collect::<Result<Vec<_>>>()?;
     let oids: Vec<Oid> = events.iter().filter_map(|e| e.oid.clone()).collect();
     session.append(id, &oids, |draft| {
         for event in &events {
@@ -149,14 +133,11 @@ fn add(session: &Session, id: &Oid, files: &[PathBuf], adding: &Adding) -> Resul
     })?;
     let mut text = Text::new();
     for event in &events {
-        let place = event.oid.as_ref().map_or_else(
-            || format!("outside, at {}", event.location),
-            |o| o.short().to_owned(),
-        );
-        text.add_line(format!(
-            "kept {} ({}, {} bytes): {place}",
-            event.name, event.kind, event.bytes
-        ));
+        let place = event
+            .oid
+            .as_ref()
+            .map_or_else(|| format!("outside, at {}", event.location), |o| o.short().to_owned());
+        text.add_line(format!("kept {} ({}, {} bytes): {place}", event.name, event.kind, event.bytes));
     }
     let rows: Vec<_> = events
         .iter()
@@ -166,18 +147,10 @@ fn add(session: &Session, id: &Oid, files: &[PathBuf], adding: &Adding) -> Resul
 }
 
 fn one(session: &Session, path: &Path, adding: &Adding) -> Result<EvidenceAdded> {
-    let own_name = path
-        .file_name()
-        .map_or_else(|| "stdin".to_owned(), |n| n.to_string_lossy().into_owned());
-    let name = adding.name.clone().unwrap_or(if path.as_os_str() == "-" {
-        "stdin".to_owned()
-    } else {
-        own_name
-    });
-    let kind = adding
-        .kind
-        .clone()
-        .unwrap_or_else(|| guess_kind(&name).to_owned());
+    let own_name = path.file_name().map_or_else(|| "stdin".to_owned(), |n| n.to_string_lossy().into_owned());
+    let name =
+        adding.name.clone().unwrap_or(if path.as_os_str() == "-" { "stdin".to_owned() } else { own_name });
+    let kind = adding.kind.clone().unwrap_or_else(|| guess_kind(&name).to_owned());
     if adding.external {
         return session.describe_outside(path, &kind, adding.attempt);
     }
@@ -197,13 +170,7 @@ fn one(session: &Session, path: &Path, adding: &Adding) -> Result<EvidenceAdded>
 }
 
 fn guess_kind(name: &str) -> &'static str {
-    match name
-        .rsplit('.')
-        .next()
-        .unwrap_or_default()
-        .to_ascii_lowercase()
-        .as_str()
-    {
+    match name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase().as_str() {
         "log" | "txt" | "out" | "err" => "log",
         "diff" | "patch" => "diff",
         "npy" | "npz" | "safetensors" | "pt" => "tensor",
@@ -221,10 +188,7 @@ fn list(id: &Oid, incident: &Incident) -> Reply {
             .map_or_else(String::new, |a| format!(" attempt {}", a.ordinal));
         text.push(Style::Cyan, e.oid.as_ref().map_or("outside", |o| o.short()));
         let erased = if e.erased { " (erased)" } else { "" };
-        text.add_line(format!(
-            " {:<9} {:>9} {}{attempt}{erased}",
-            e.kind, e.bytes, e.name
-        ));
+        text.add_line(format!(" {:<9} {:>9} {}{attempt}{erased}", e.kind, e.bytes, e.name));
     }
     if incident.evidence.is_empty() {
         text.add_line("nothing is kept yet: git incident evidence add FILE");
@@ -279,10 +243,7 @@ fn show(
         ));
     }
     if json {
-        return Ok(Reply::new(
-            json!({"evidence": view, "text": String::from_utf8_lossy(&bytes)}),
-            "",
-        ));
+        return Ok(Reply::new(json!({"evidence": view, "text": String::from_utf8_lossy(&bytes)}), ""));
     }
     if std::io::stdout().is_terminal() {
         return Ok(Reply::new(json!({}), String::from_utf8_lossy(&bytes).into_owned()).paged());

@@ -42,9 +42,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         "commit-msg" => commit_msg::run(&session, &arguments, &mut say),
         "pre-push" => input().map(|bytes| pre_push::run(&session, &arguments, &bytes, &mut say)),
         "post-commit" => post_commit::run(&session, &mut say).map(|()| 0),
-        "post-rewrite" => input()
-            .and_then(|bytes| post_rewrite::run(&session, &bytes, &mut say))
-            .map(|()| 0),
+        "post-rewrite" => input().and_then(|bytes| post_rewrite::run(&session, &bytes, &mut say)).map(|()| 0),
         other => Err(Error::bug(format!("there is no hook {other:?}"))),
     };
     match done {
@@ -52,11 +50,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         Err(error) if name == "pre-push" => Err(error),
         Err(error) => {
             ui::remark(&format!("{name}: {error}"));
-            Ok(quiet(if error.kind() == Kind::Usage {
-                Kind::Usage.exit_code()
-            } else {
-                0
-            }))
+            Ok(quiet(if error.kind() == Kind::Usage { Kind::Usage.exit_code() } else { 0 }))
         }
     }
 }

@@ -51,36 +51,23 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     })?;
     let log = debuglog::parse(&text);
     for warning in &log.warnings {
-        ui::remark(&format!(
-            "{}:{}: {}",
-            args.file.display(),
-            warning.line,
-            warning.message
-        ));
+        ui::remark(&format!("{}:{}: {}", args.file.display(), warning.line, warning.message));
     }
     if log.incidents.is_empty() {
-        return Err(
-            Error::refused(format!("{} holds no incident", args.file.display()))
-                .because("an incident is a heading with a symptom, a status or attempts below it")
-                .hint("git incident export --format markdown shows the layout"),
-        );
+        return Err(Error::refused(format!("{} holds no incident", args.file.display()))
+            .because("an incident is a heading with a symptom, a status or attempts below it")
+            .hint("git incident export --format markdown shows the layout"));
     }
     let session = open_session()?;
     // The same log imported twice is a mistake far more often than a wish.
-    let here: Vec<_> = session
-        .incidents()?
-        .iter()
-        .map(|i| (i.id.clone(), debuglog::normalise(&to_log(i))))
-        .collect();
+    let here: Vec<_> =
+        session.incidents()?.iter().map(|i| (i.id.clone(), debuglog::normalise(&to_log(i)))).collect();
     let mut rows = Vec::new();
     let mut shown = Text::new();
     for logged in &log.incidents {
         let same = debuglog::normalise(logged);
-        let known = here
-            .iter()
-            .find(|(_, l)| *l == same)
-            .and_then(|(id, _)| id.clone())
-            .filter(|_| !args.again);
+        let known =
+            here.iter().find(|(_, l)| *l == same).and_then(|(id, _)| id.clone()).filter(|_| !args.again);
         let (id, word) = match known {
             Some(id) => (Some(id), "is here already as"),
             None if args.dry_run => (None, "would import"),
@@ -101,20 +88,11 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
             "attempts": logged.attempts.len(), "differences": logged.differences.len(), "next": logged.next.len(),
         }));
         if let (Some(id), 1, false) = (&id, log.incidents.len(), args.dry_run) {
-            session.set_active(&Active {
-                incident: Some(id.clone()),
-                attempt: None,
-            })?;
+            session.set_active(&Active { incident: Some(id.clone()), attempt: None })?;
         }
     }
-    let warnings: Vec<_> = log
-        .warnings
-        .iter()
-        .map(|w| json!({"line": w.line, "message": w.message}))
-        .collect();
+    let warnings: Vec<_> =
+        log.warnings.iter().map(|w| json!({"line": w.line, "message": w.message})).collect();
     let first = rows.first().map(|r| r["incident"].clone());
-    Ok(Reply::new(
-        json!({"incidents": rows, "incident": first, "warnings": warnings}),
-        shown,
-    ))
+    Ok(Reply::new(json!({"incidents": rows, "incident": first, "warnings": warnings}), shown))
 }

@@ -49,12 +49,8 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
 /// The name, where the shell finds it; the absolute path of this program, where it does not.
 fn program() -> String {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path)
-        .filter(|d| d.is_absolute())
-        .any(|d| d.join(PROGRAM).is_file());
-    let own = std::env::current_exe()
-        .ok()
-        .and_then(|exe| exe.into_os_string().into_string().ok());
+    let found = std::env::split_paths(&path).filter(|d| d.is_absolute()).any(|d| d.join(PROGRAM).is_file());
+    let own = std::env::current_exe().ok().and_then(|exe| exe.into_os_string().into_string().ok());
     match own {
         Some(own) if !found => own,
         _ => PROGRAM.to_owned(),
@@ -65,9 +61,7 @@ fn program() -> String {
 fn remove_worktree(session: &Session) -> Result<()> {
     let folder = session.repo.common_dir().join("worktrees");
     let ours = std::fs::read_dir(&folder).is_ok_and(|entries| {
-        entries
-            .flatten()
-            .any(|entry| entry.file_name().to_string_lossy().starts_with("git-incident-"))
+        entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("git-incident-"))
     });
     if ours {
         ValidationWorktree::open(session.repo.common_dir(), &session.cache_dir()?, "validate")?.remove()?;
@@ -91,19 +85,9 @@ fn reply(report: &hooks::Report, settings: &[Setting], word: &str) -> Reply {
     if text.is_empty() {
         text.add_line("nothing to do");
     }
-    let hooks: Vec<Value> = report
-        .events
-        .iter()
-        .map(|(event, done)| view(*event, done))
-        .collect();
-    let settings: Vec<Value> = settings
-        .iter()
-        .map(|s| json!({"key": s.key, "value": s.value}))
-        .collect();
-    Reply::new(
-        json!({"hooks": hooks, "settings": settings, "notes": report.notes}),
-        text,
-    )
+    let hooks: Vec<Value> = report.events.iter().map(|(event, done)| view(*event, done)).collect();
+    let settings: Vec<Value> = settings.iter().map(|s| json!({"key": s.key, "value": s.value})).collect();
+    Reply::new(json!({"hooks": hooks, "settings": settings, "notes": report.notes}), text)
 }
 
 fn describe(text: &mut Text, event: Event, done: &Done) {
@@ -113,20 +97,13 @@ fn describe(text: &mut Text, event: Event, done: &Done) {
         Done::Created(path) => text.add_line(format!("{name:<12} new: {}", path.display())),
         Done::Block(path) => text.add_line(format!("{name:<12} added to what is there: {}", path.display())),
         Done::Wrapped(path, former) => {
-            text.add_line(format!(
-                "{name:<12} {} runs the former {}",
-                path.display(),
-                former.display()
-            ));
+            text.add_line(format!("{name:<12} {} runs the former {}", path.display(), former.display()));
         }
         Done::Unchanged(path) => text.add_line(format!("{name:<12} in place: {}", path.display())),
         Done::Manual { owner, path, lines } => {
             text.push(
                 Style::Yellow,
-                format!(
-                    "{name:<12} not installed: {owner} owns it; add to {}:\n",
-                    path.display()
-                ),
+                format!("{name:<12} not installed: {owner} owns it; add to {}:\n", path.display()),
             );
             for line in lines.lines() {
                 text.add_line(format!("             {line}"));

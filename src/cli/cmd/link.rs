@@ -34,11 +34,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let session = open_session()?;
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
     let commit = session.repo.resolve_commit(&args.commit)?;
-    let role = args
-        .role
-        .as_deref()
-        .map(|r| r.parse::<Role>().map_err(Error::usage))
-        .transpose()?;
+    let role = args.role.as_deref().map(|r| r.parse::<Role>().map_err(Error::usage)).transpose()?;
     if args.remove {
         let linked = incident
             .links

@@ -60,17 +60,10 @@ fn row(text: &mut Text, incident: &Incident, active: bool) {
     let id = incident.id.as_ref().map_or("", |id| id.short());
     text.push(Style::Bold, if active { "* " } else { "  " });
     text.push(Style::Cyan, id);
-    text.push(
-        status_style(*incident.status),
-        format!(" {:<9}", incident.status.as_str()),
-    );
+    text.push(status_style(*incident.status), format!(" {:<9}", incident.status.as_str()));
     text.push(
         Style::Dim,
-        format!(
-            " {}  {:>2} attempts  ",
-            incident.last_at.to_date(),
-            incident.attempts.len()
-        ),
+        format!(" {}  {:>2} attempts  ", incident.last_at.to_date(), incident.attempts.len()),
     );
     if !incident.ticket.is_empty() {
         text.push(Style::Bold, format!("[{}] ", one_line(&incident.ticket)));
@@ -81,20 +74,12 @@ fn row(text: &mut Text, incident: &Incident, active: bool) {
             Style::Yellow,
             format!(
                 "  (also said: {})",
-                incident
-                    .status
-                    .rivals()
-                    .map(|s| s.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", ")
+                incident.status.rivals().map(|s| s.as_str()).collect::<Vec<_>>().join(", ")
             ),
         );
     }
     if !incident.damaged.is_empty() {
-        text.push(
-            Style::Red,
-            format!("  ({} damaged lines)", incident.damaged.len()),
-        );
+        text.push(Style::Red, format!("  ({} damaged lines)", incident.damaged.len()));
     }
     text.push(Style::Plain, "\n");
 }

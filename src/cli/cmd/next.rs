@@ -61,28 +61,18 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
             return Err(Error::usage("the idea is empty").hint("git incident next add \"what to try\""));
         }
         Some(Action::Add { text }) => {
-            session.append(&id, &[], |draft| {
-                draft.add(NextAdded {
-                    text: without_secrets(&text),
-                })
-            })?;
+            session.append(&id, &[], |draft| draft.add(NextAdded { text: without_secrets(&text) }))?;
         }
         Some(Action::Done { next, message }) => {
             let next = locate::next(&incident, &next)?.added.event;
             session.append(&id, &[], |draft| {
-                draft.add(NextDone {
-                    next,
-                    remark: without_secrets(&message.unwrap_or_default()),
-                })
+                draft.add(NextDone { next, remark: without_secrets(&message.unwrap_or_default()) })
             })?;
         }
         Some(Action::Drop { next, message }) => {
             let next = locate::next(&incident, &next)?.added.event;
             session.append(&id, &[], |draft| {
-                draft.add(NextDropped {
-                    next,
-                    reason: without_secrets(&message.unwrap_or_default()),
-                })
+                draft.add(NextDropped { next, reason: without_secrets(&message.unwrap_or_default()) })
             })?;
         }
     }

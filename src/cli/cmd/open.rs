@@ -53,28 +53,18 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         files: args
             .files
             .into_iter()
-            .map(|path| FileRef {
-                path: without_secrets(&path),
-                note: String::new(),
-            })
+            .map(|path| FileRef { path: without_secrets(&path), note: String::new() })
             .collect(),
         labels: args.labels.iter().map(|l| without_secrets(l)).collect(),
     };
     let appended = session.open_incident(&[], |draft| draft.add(opened))?;
     let id = appended.incident;
     if !args.no_use {
-        session.set_active(&Active {
-            incident: Some(id.clone()),
-            attempt: None,
-        })?;
+        session.set_active(&Active { incident: Some(id.clone()), attempt: None })?;
     }
-    let text = Text::new()
-        .plain("opened ")
-        .styled(Style::Cyan, id.short())
-        .line(format!(" {title}"))
-        .styled(
-            Style::Dim,
-            "next: git incident repro set -- COMMAND…   or   git incident try -H \"why\" -- COMMAND…\n",
-        );
+    let text = Text::new().plain("opened ").styled(Style::Cyan, id.short()).line(format!(" {title}")).styled(
+        Style::Dim,
+        "next: git incident repro set -- COMMAND…   or   git incident try -H \"why\" -- COMMAND…\n",
+    );
     Ok(Reply::new(json!({"incident": id, "title": title}), text))
 }

@@ -40,12 +40,7 @@ enum Action {
 /// # Errors
 /// A record that does not hold a post-mortem; a document that somebody has written in.
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
-    let Action::Draft {
-        incident: named,
-        print,
-        output,
-        force,
-    } = args.action;
+    let Action::Draft { incident: named, print, output, force } = args.action;
     let session = open_session()?;
     let (id, incident) = session.named_incident(named.as_deref())?;
     let standing = session.standing(&incident);
@@ -59,18 +54,9 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         None => session.postmortem_path(&incident)?,
     };
     session.write_postmortem(&id, &incident, &path, &text, force)?;
-    let mut shown = Text::new()
-        .plain("wrote ")
-        .styled(Style::Bold, path.display().to_string())
-        .plain("\n");
+    let mut shown = Text::new().plain("wrote ").styled(Style::Bold, path.display().to_string()).plain("\n");
     if gaps > 0 {
-        shown.push(
-            Style::Yellow,
-            format!("{gaps} gaps wait for what nobody recorded; look for \"{GAP}\"\n"),
-        );
+        shown.push(Style::Yellow, format!("{gaps} gaps wait for what nobody recorded; look for \"{GAP}\"\n"));
     }
-    Ok(Reply::new(
-        json!({"incident": id, "path": path, "gaps": gaps, "text": text}),
-        shown,
-    ))
+    Ok(Reply::new(json!({"incident": id, "path": path, "gaps": gaps, "text": text}), shown))
 }

@@ -33,8 +33,5 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         "incident": id, "title": text.title, "body": text.body,
         "base": range.base, "head": range.tip, "missing": standing.missing,
     });
-    Ok(Reply::new(
-        view,
-        format!("Title: {}\n\n{}", text.title, text.body),
-    ))
+    Ok(Reply::new(view, format!("Title: {}\n\n{}", text.title, text.body)))
 }

@@ -32,14 +32,9 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
             .hint("work on it: git incident use, git incident status"));
     }
     session.append(&id, &[], |draft| {
-        draft.add(IncidentReopened {
-            note: without_secrets(&args.message.unwrap_or_default()),
-        })
+        draft.add(IncidentReopened { note: without_secrets(&args.message.unwrap_or_default()) })
     })?;
-    session.set_active(&Active {
-        incident: Some(id.clone()),
-        attempt: None,
-    })?;
+    session.set_active(&Active { incident: Some(id.clone()), attempt: None })?;
     Ok(Reply::new(
         json!({"incident": id, "status": Status::Open}),
         format!("reopened {} {}\n", id.short(), *incident.title),

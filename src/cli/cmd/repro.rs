@@ -67,25 +67,19 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     let named = args.incident.as_deref();
     match args.action {
         None | Some(Action::Show) => show(named),
-        Some(Action::Set {
-            fails_when,
-            pattern,
-            timeout,
-            command,
-        }) => set(named, &fails_when, pattern, timeout, command),
-        Some(Action::Run {
-            runs,
-            at,
-            tools,
-            quiet,
-        }) => match measure(named, runs, at.as_deref(), tools, quiet, json) {
-            Ok(reply) => Ok(reply),
-            Err(error) => {
-                ui::error(&error);
-                let view = json!({"error": {"what": error.what(), "causes": error.causes(), "hints": error.hints(), "exit": 125}});
-                Ok(Reply::new(view, "").exit(125))
+        Some(Action::Set { fails_when, pattern, timeout, command }) => {
+            set(named, &fails_when, pattern, timeout, command)
+        }
+        Some(Action::Run { runs, at, tools, quiet }) => {
+            match measure(named, runs, at.as_deref(), tools, quiet, json) {
+                Ok(reply) => Ok(reply),
+                Err(error) => {
+                    ui::error(&error);
+                    let view = json!({"error": {"what": error.what(), "causes": error.causes(), "hints": error.hints(), "exit": 125}});
+                    Ok(Reply::new(view, "").exit(125))
+                }
             }
-        },
+        }
     }
 }
 
@@ -99,10 +93,7 @@ fn show(named: Option<&str>) -> Result<Reply> {
     } else {
         format!("{line}\n")
     };
-    Ok(Reply::new(
-        json!({"incident": id, "repro": views::repro(&incident, &standing)}),
-        text,
-    ))
+    Ok(Reply::new(json!({"incident": id, "repro": views::repro(&incident, &standing)}), text))
 }
 
 fn set(
@@ -131,21 +122,16 @@ fn set(
         directory: session.directory_below_top()?,
     };
     if set.command != command {
-        return Err(
-            Error::refused("the command holds a secret, and the ledger travels")
-                .hint("pass it in the environment: --  sh -c 'tool --token \"$TOKEN\"'"),
-        );
+        return Err(Error::refused("the command holds a secret, and the ledger travels")
+            .hint("pass it in the environment: --  sh -c 'tool --token \"$TOKEN\"'"));
     }
     let line = command_line::join(&set.command);
     session.append(&id, &[], |draft| draft.add(set))?;
-    let text = Text::new().plain("repro: ").line(&line).styled(
-        Style::Dim,
-        "measure how often it shows the bug: git incident repro run -n 5\n",
-    );
-    Ok(Reply::new(
-        json!({"incident": id, "repro": {"command": command, "fails_when": fails_when}}),
-        text,
-    ))
+    let text = Text::new()
+        .plain("repro: ")
+        .line(&line)
+        .styled(Style::Dim, "measure how often it shows the bug: git incident repro run -n 5\n");
+    Ok(Reply::new(json!({"incident": id, "repro": {"command": command, "fails_when": fails_when}}), text))
 }
 
 fn measure(
@@ -169,43 +155,23 @@ fn measure(
             ui::remark(&format!("run {n} of {runs}: {word} ({line})"));
         }
     };
-    let series = session.run_repro(
-        &id,
-        &incident,
-        &SeriesRequest {
-            runs,
-            at,
-            stream,
-            tools,
-            progress: &progress,
-        },
-    )?;
+    let series =
+        session.run_repro(&id, &incident, &SeriesRequest { runs, at, stream, tools, progress: &progress })?;
     for remark in session.remarks.drain(..) {
         ui::remark(&remark);
     }
     let (low, high) = rate::wilson(series.failures, series.runs);
     let incident = session.incident(&id)?;
     let standing = session.standing(&incident);
-    let style = if series.failures > 0 {
-        Style::Red
-    } else {
-        Style::Green
-    };
+    let style = if series.failures > 0 { Style::Red } else { Style::Green };
     let place = series
         .commit
         .as_ref()
         .filter(|_| at.is_some())
         .map_or_else(String::new, |c| format!(" on {}", c.short()));
     let text = Text::new()
-        .styled(
-            style,
-            format!("bug seen in {} of {} runs{place}", series.failures, series.runs),
-        )
-        .line(format!(
-            " (95 % interval {:.0}–{:.0} %)",
-            low * 100.0,
-            high * 100.0
-        ));
+        .styled(style, format!("bug seen in {} of {} runs{place}", series.failures, series.runs))
+        .line(format!(" (95 % interval {:.0}–{:.0} %)", low * 100.0, high * 100.0));
     let view = json!({
         "incident": id, "runs": series.runs, "failures": series.failures,
         "interval": {"low": low, "high": high}, "commit": series.commit, "repro": views::repro(&incident, &standing),

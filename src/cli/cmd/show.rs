@@ -38,13 +38,7 @@ fn text(incident: &Incident, standing: &Standing) -> Text {
     let files: Vec<String> = incident
         .files
         .iter()
-        .map(|f| {
-            if f.note.is_empty() {
-                f.path.clone()
-            } else {
-                format!("{}: {}", f.path, f.note)
-            }
-        })
+        .map(|f| if f.note.is_empty() { f.path.clone() } else { format!("{}: {}", f.path, f.note) })
         .collect();
     text.field("Files", &files.join("\n"));
     text.field("Labels", &incident.labels.join(", "));
@@ -58,10 +52,7 @@ fn text(incident: &Incident, standing: &Standing) -> Text {
             .attempt
             .and_then(|a| incident.attempt(a))
             .map_or_else(String::new, |a| format!(" (attempt {})", a.ordinal));
-        text.field(
-            "Commit",
-            &format!("{} {}{attempt} {}", link.commit.short(), link.role, link.subject),
-        );
+        text.field("Commit", &format!("{} {}{attempt} {}", link.commit.short(), link.role, link.subject));
     }
     for attempt in &incident.attempts {
         attempt_text(&mut text, incident, attempt);
@@ -78,10 +69,7 @@ fn text(incident: &Incident, standing: &Standing) -> Text {
 pub(crate) fn heading(incident: &Incident) -> Text {
     let mut text = Text::new();
     text.push(Style::Cyan, incident.id.as_ref().map_or("", |i| i.short()));
-    text.push(
-        status_style(*incident.status),
-        format!(" {} ", incident.status.as_str()),
-    );
+    text.push(status_style(*incident.status), format!(" {} ", incident.status.as_str()));
     if !incident.ticket.is_empty() {
         text.push(Style::Bold, format!("[{}] ", one_line(&incident.ticket)));
     }
@@ -110,11 +98,7 @@ pub(crate) fn repro_line(incident: &Incident, standing: &Standing) -> String {
         rate.runs,
         low * 100.0,
         high * 100.0,
-        if rate.reliable {
-            "reliable"
-        } else {
-            "not reliable yet"
-        }
+        if rate.reliable { "reliable" } else { "not reliable yet" }
     );
     if rate.needed != rate::NEVER {
         line.push_str(&format!(
@@ -159,17 +143,10 @@ fn attempt_text(text: &mut Text, incident: &Incident, attempt: &Attempt) {
     text.field("Conclusion", &attempt.conclusion);
     text.field("Rules out", &attempt.rules_out.join("\n"));
     for (outcome, conclusion) in &attempt.rivals {
-        text.field(
-            "Also said",
-            &format!("{}, bug {}: {conclusion}", outcome.hypothesis, outcome.bug),
-        );
+        text.field("Also said", &format!("{}, bug {}: {conclusion}", outcome.hypothesis, outcome.bug));
     }
     notes_text(text, &attempt.notes, "");
-    for evidence in incident
-        .evidence
-        .iter()
-        .filter(|e| e.attempt == Some(attempt.started.event))
-    {
+    for evidence in incident.evidence.iter().filter(|e| e.attempt == Some(attempt.started.event)) {
         text.field(
             "Evidence",
             &format!(
@@ -217,11 +194,7 @@ pub(crate) fn differences_text(text: &mut Text, incident: &Incident) {
         return;
     }
     let case = |name: &str, fallback: &str| {
-        if name.is_empty() {
-            fallback.to_owned()
-        } else {
-            name.to_owned()
-        }
+        if name.is_empty() { fallback.to_owned() } else { name.to_owned() }
     };
     text.push(
         Style::Bold,
@@ -233,12 +206,7 @@ pub(crate) fn differences_text(text: &mut Text, incident: &Incident) {
     );
     for d in &incident.differences {
         let mark = if d.eliminated { "✗" } else { "·" };
-        text.add_line(format!(
-            "  {mark} {}: {} | {}",
-            d.factor,
-            one_line(&d.working),
-            one_line(&d.broken)
-        ));
+        text.add_line(format!("  {mark} {}: {} | {}", d.factor, one_line(&d.working), one_line(&d.broken)));
     }
 }
 
@@ -254,14 +222,7 @@ pub(crate) fn next_text(text: &mut Text, incident: &Incident) {
             NextState::Done => ("✓", Style::Dim),
             NextState::Dropped => ("✗", Style::Dim),
         };
-        text.push(
-            style,
-            format!(
-                "  {}. [{mark}] {}\n",
-                i + 1,
-                next.text.replace('\n', "\n         ")
-            ),
-        );
+        text.push(style, format!("  {}. [{mark}] {}\n", i + 1, next.text.replace('\n', "\n         ")));
     }
 }
 
@@ -272,15 +233,10 @@ fn evidence_text(text: &mut Text, incident: &Incident) {
     }
     text.push(Style::Bold, "\nEvidence\n");
     for e in loose {
-        let place = e
-            .oid
-            .as_ref()
-            .map_or_else(|| format!("outside: {}", e.location), |o| o.short().to_owned());
+        let place =
+            e.oid.as_ref().map_or_else(|| format!("outside: {}", e.location), |o| o.short().to_owned());
         let state = if e.erased { " erased" } else { "" };
-        text.add_line(format!(
-            "  {place} {} ({}, {} bytes){state}",
-            e.name, e.kind, e.bytes
-        ));
+        text.add_line(format!("  {place} {} ({}, {} bytes){state}", e.name, e.kind, e.bytes));
     }
 }
 

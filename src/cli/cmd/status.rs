@@ -24,30 +24,20 @@ pub struct Args {
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let session = open_session()?;
     let pending = session.pending_gates();
-    let gates: Vec<_> = pending
-        .iter()
-        .map(|g| json!({"gate": g.gate, "commit": g.commit, "reason": g.reason}))
-        .collect();
+    let gates: Vec<_> =
+        pending.iter().map(|g| json!({"gate": g.gate, "commit": g.commit, "reason": g.reason})).collect();
     if args.incident.is_none() && session.active().incident.is_none() {
         let view = json!({"incident": null, "attempt": null, "preconditions": null, "next": [], "budget": null, "pending_gates": gates});
-        let text = Text::new().line("no incident is active here").styled(
-            Style::Dim,
-            "open one: git incident open TITLE; or choose one: git incident list\n",
-        );
+        let text = Text::new()
+            .line("no incident is active here")
+            .styled(Style::Dim, "open one: git incident open TITLE; or choose one: git incident list\n");
         return Ok(Reply::new(view, text));
     }
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
     let standing = session.standing(&incident);
     let spent = session.budget(&incident)?;
-    let attempt = session
-        .active_attempt(&id)
-        .and_then(|a| incident.attempt(a))
-        .filter(|a| a.ended.is_none());
-    let open: Vec<_> = incident
-        .next
-        .iter()
-        .filter(|n| n.state == NextState::Open)
-        .collect();
+    let attempt = session.active_attempt(&id).and_then(|a| incident.attempt(a)).filter(|a| a.ended.is_none());
+    let open: Vec<_> = incident.next.iter().filter(|n| n.state == NextState::Open).collect();
     let view = json!({
         "incident": id,
         "title": *incident.title,
@@ -64,10 +54,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let mut text = super::show::heading(&incident);
     match attempt {
         Some(a) => text.field("Attempt", &format!("{} running: {}", a.ordinal, a.headline())),
-        None => text.field(
-            "Attempt",
-            &format!("none running, {} so far", incident.attempts.len()),
-        ),
+        None => text.field("Attempt", &format!("none running, {} so far", incident.attempts.len())),
     }
     text.field("Repro", &super::show::repro_line(&incident, &standing));
     preconditions(&mut text, &standing);
@@ -78,21 +65,13 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     for gate in &pending {
         text.push(
             Style::Yellow,
-            format!(
-                "pending gate {} on {}: {}\n",
-                gate.gate,
-                gate.commit.short(),
-                gate.reason
-            ),
+            format!("pending gate {} on {}: {}\n", gate.gate, gate.commit.short(), gate.reason),
         );
     }
     for conflict in views::conflicts(&incident) {
         text.push(
             Style::Yellow,
-            format!(
-                "conflict in {}: {} and {}\n",
-                conflict["field"], conflict["value"], conflict["rival"]
-            ),
+            format!("conflict in {}: {} and {}\n", conflict["field"], conflict["value"], conflict["rival"]),
         );
     }
     for line in &incident.damaged {

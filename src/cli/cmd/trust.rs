@@ -38,10 +38,7 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     }
     if args.revoke {
         let count = session.revoke_trust()?;
-        return Ok(Reply::new(
-            json!({"revoked": count}),
-            format!("took {count} approval(s) back\n"),
-        ));
+        return Ok(Reply::new(json!({"revoked": count}), format!("took {count} approval(s) back\n")));
     }
     let commit = args.commit.map(|c| session.repo.resolve_commit(&c)).transpose()?;
     let proposals = session.proposals(commit.as_ref())?;
@@ -58,11 +55,7 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     ui::say(&shown);
     let open: Vec<&Proposal> = proposals.iter().filter(|p| !p.given).collect();
     if !open.is_empty() && !args.yes {
-        let answer = if json {
-            None
-        } else {
-            ui::ask("Let these commands run on this machine? (yes/no)")
-        };
+        let answer = if json { None } else { ui::ask("Let these commands run on this machine? (yes/no)") };
         match answer.as_deref() {
             Some("yes" | "y") => {}
             Some(_) => return Err(Error::refused("nothing was approved")),
@@ -81,10 +74,7 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     } else {
         "approved; take it back with: git incident trust --revoke\n"
     };
-    Ok(Reply::new(
-        json!({"trusted": proposals.iter().map(view).collect::<Vec<_>>()}),
-        text,
-    ))
+    Ok(Reply::new(json!({"trusted": proposals.iter().map(view).collect::<Vec<_>>()}), text))
 }
 
 fn list(session: &Session) -> Result<Reply> {
@@ -109,11 +99,8 @@ fn view(proposal: &Proposal) -> Value {
         .powers
         .iter()
         .map(|power| {
-            let scripts: Vec<Value> = power
-                .scripts
-                .iter()
-                .map(|s| json!({"path": s.path, "sha256": s.sha256}))
-                .collect();
+            let scripts: Vec<Value> =
+                power.scripts.iter().map(|s| json!({"path": s.path, "sha256": s.sha256})).collect();
             json!({"place": power.place, "command": power.command, "scripts": scripts})
         })
         .collect();

@@ -107,11 +107,7 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
     let ran = match session.run_command(&request) {
         Ok(ran) => ran,
         Err(failure) => {
-            let argv = args
-                .command
-                .iter()
-                .map(|a| without_secrets(&a.to_string_lossy()))
-                .collect();
+            let argv = args.command.iter().map(|a| without_secrets(&a.to_string_lossy())).collect();
             let run = crate::model::incident::RunRecord {
                 argv,
                 commit: before.commit.clone(),
@@ -120,12 +116,7 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
                 ..Default::default()
             };
             let text = format!("could not be started: {}", failure.error);
-            let noted = AttemptNoted {
-                attempt,
-                text: text.clone(),
-                run: Some(run),
-                ..Default::default()
-            };
+            let noted = AttemptNoted { attempt, text: text.clone(), run: Some(run), ..Default::default() };
             session.append(&id, &[], |draft| draft.add(noted)).map_err(ours)?;
             if let (Some(attempt), Some(_)) = (attempt, &args.hypothesis) {
                 finish(&session, &id, attempt, &args, text, None).map_err(ours)?;
@@ -135,17 +126,11 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
     };
     let kept = session.keep_run(&ran, &before, attempt).map_err(ours)?;
     let oids: Vec<Oid> = kept.iter().filter_map(|k| k.event.oid.clone()).collect();
-    let run = session
-        .run_record(&args.command, &ran, &before, &args.tools, &oids)
-        .map_err(ours)?;
+    let run = session.run_record(&args.command, &ran, &before, &args.tools, &oids).map_err(ours)?;
     let view_of_run = views::run(&run);
     let exit = ran.outcome.end.exit_code();
     let result = describe(&ran);
-    let noted = AttemptNoted {
-        attempt,
-        run: Some(run),
-        ..Default::default()
-    };
+    let noted = AttemptNoted { attempt, run: Some(run), ..Default::default() };
     session
         .append(&id, &oids, |draft| {
             for file in &kept {
@@ -154,11 +139,7 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
             draft.add(noted)
         })
         .map_err(ours)?;
-    for remark in kept
-        .iter()
-        .filter_map(|k| k.remark.clone())
-        .chain(session.remarks.drain(..))
-    {
+    for remark in kept.iter().filter_map(|k| k.remark.clone()).chain(session.remarks.drain(..)) {
         ui::remark(&remark);
     }
     let mut outcome = None;
@@ -168,10 +149,7 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
     if !json {
         let place = if attempt.is_some() { "attempt" } else { "incident" };
         let files = if oids.len() == 1 { "file" } else { "files" };
-        ui::remark(&format!(
-            "{result}; recorded on the {place}, {} {files} kept",
-            oids.len()
-        ));
+        ui::remark(&format!("{result}; recorded on the {place}, {} {files} kept", oids.len()));
     }
     let findings: Vec<_> = ran
         .hang()
@@ -199,9 +177,7 @@ fn begin(session: &Session, id: &Oid, hypothesis: &str, args: &Args) -> Result<E
     let incident = session.incident(id)?;
     session.must_be_open(&incident)?;
     for line in session.budget(&incident)?.exceeded() {
-        ui::remark(&format!(
-            "budget: {line}; give up with: git incident close --blocked"
-        ));
+        ui::remark(&format!("budget: {line}; give up with: git incident close --blocked"));
     }
     let command: Vec<_> = args.command.iter().map(|a| a.to_string_lossy()).collect();
     let started = AttemptStarted {
@@ -211,10 +187,7 @@ fn begin(session: &Session, id: &Oid, hypothesis: &str, args: &Args) -> Result<E
         action: without_secrets(&format!("`{}`", command_line::join(&command))),
     };
     let event = session.append(id, &[], |draft| draft.add(started))?.value;
-    session.set_active(&Active {
-        incident: Some(id.clone()),
-        attempt: Some(event),
-    })?;
+    session.set_active(&Active { incident: Some(id.clone()), attempt: Some(event) })?;
     Ok(event)
 }
 
@@ -254,14 +227,7 @@ fn finish(
     let conclusion = args.message.clone().unwrap_or_default();
     session.end_attempt(
         id,
-        Ending {
-            attempt,
-            outcome,
-            action: String::new(),
-            result,
-            conclusion,
-            rules_out: Vec::new(),
-        },
+        Ending { attempt, outcome, action: String::new(), result, conclusion, rules_out: Vec::new() },
     )?;
     Ok(outcome)
 }

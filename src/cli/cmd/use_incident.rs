@@ -28,19 +28,11 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         return Ok(Reply::new(json!({"incident": null}), "no incident is active\n"));
     }
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
-    let running = incident
-        .attempts
-        .iter()
-        .rev()
-        .find(|a| a.ended.is_none())
-        .map(|a| a.started.event);
+    let running = incident.attempts.iter().rev().find(|a| a.ended.is_none()).map(|a| a.started.event);
     if incident.opened.is_none() {
         return Err(Error::bug("an incident without an opening event"));
     }
-    session.set_active(&Active {
-        incident: Some(id.clone()),
-        attempt: running,
-    })?;
+    session.set_active(&Active { incident: Some(id.clone()), attempt: running })?;
     Ok(Reply::new(
         json!({"incident": id, "attempt": running}),
         format!("active: {} {}\n", id.short(), *incident.title),

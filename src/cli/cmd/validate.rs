@@ -66,22 +66,11 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     if args.wait
         && let Waited::Ended(subjects) = session.wait_for_background(&subject.commit)?
     {
-        let mut asked: Vec<Subject> = subjects
-            .into_iter()
-            .filter(|s| s.commit == subject.commit)
-            .collect();
+        let mut asked: Vec<Subject> = subjects.into_iter().filter(|s| s.commit == subject.commit).collect();
         if one_named || asked.is_empty() {
             asked = vec![subject];
         }
-        return judge(
-            &session,
-            &asked,
-            Options {
-                deadline: None,
-                failures_stand: true,
-            },
-            args.require,
-        );
+        return judge(&session, &asked, Options { deadline: None, failures_stand: true }, args.require);
     }
     judge(&session, &[subject], Options::default(), args.require)
 }
@@ -90,9 +79,7 @@ fn subject(session: &Session, args: &Args) -> Result<Subject> {
     if let Some(range) = &args.range {
         session.subject_of_range(range, args.require)
     } else {
-        let commit = session
-            .repo
-            .resolve_commit(args.commit.as_deref().unwrap_or("HEAD"))?;
+        let commit = session.repo.resolve_commit(args.commit.as_deref().unwrap_or("HEAD"))?;
         session.subject_of(&commit, args.require)
     }
 }
@@ -124,11 +111,7 @@ fn judge(session: &Session, subjects: &[Subject], options: Options, require: boo
     let reports = reports.into_iter().collect::<Result<Vec<Report>>>()?;
     let verdict = combine(reports.iter().map(Report::verdict));
     let configured = reports.iter().any(|r| r.configured);
-    let verdict = if require && !configured {
-        Verdict::NotRun
-    } else {
-        verdict
-    };
+    let verdict = if require && !configured { Verdict::NotRun } else { verdict };
     let mut text = Text::new();
     for line in reports.iter().flat_map(table::lines) {
         text = styled(text, &line);

@@ -87,11 +87,7 @@ pub(super) fn is_special_heading(text: &str) -> bool {
 
 /// A title as it must be written so that it is read as a title.
 pub(super) fn escape_title(title: &str) -> String {
-    if is_special_heading(title.trim_start_matches('\\')) {
-        format!("\\{title}")
-    } else {
-        title.to_owned()
-    }
+    if is_special_heading(title.trim_start_matches('\\')) { format!("\\{title}") } else { title.to_owned() }
 }
 
 /// Reads what [`escape_title`] wrote.
@@ -138,25 +134,15 @@ pub(super) fn heading(text: &str) -> Heading {
 fn attempt(text: &str) -> Option<Heading> {
     let (strict, rest) = match strip_word(text, "attempt") {
         Some(rest) => (false, rest),
-        None => (
-            true,
-            ["try", "trial", "experiment"]
-                .iter()
-                .find_map(|word| strip_word(text, word))?,
-        ),
+        None => (true, ["try", "trial", "experiment"].iter().find_map(|word| strip_word(text, word))?),
     };
-    let number = rest
-        .strip_prefix('#')
-        .unwrap_or(rest)
-        .trim_start_matches([' ', '\t']);
+    let number = rest.strip_prefix('#').unwrap_or(rest).trim_start_matches([' ', '\t']);
     let after = number.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = &number[..number.len() - after.len()];
     if digits.is_empty() {
         let title = separated(rest)?;
-        return (!strict && !title.is_empty()).then(|| Heading::Attempt {
-            ordinal: None,
-            title: title.to_owned(),
-        });
+        return (!strict && !title.is_empty())
+            .then(|| Heading::Attempt { ordinal: None, title: title.to_owned() });
     }
     let title = if after.starts_with(char::is_alphanumeric) {
         // "Attempt 2b": the letter stays visible, the ordinal is the number.
@@ -168,10 +154,7 @@ fn attempt(text: &str) -> Option<Heading> {
         let after = after.trim_start_matches([' ', '\t']);
         separated(after).unwrap_or(after)
     };
-    Some(Heading::Attempt {
-        ordinal: Some(digits.parse().unwrap_or(u32::MAX)),
-        title: title.to_owned(),
-    })
+    Some(Heading::Attempt { ordinal: Some(digits.parse().unwrap_or(u32::MAX)), title: title.to_owned() })
 }
 
 /// What follows one separator, if the text starts with one.
@@ -187,8 +170,7 @@ pub(super) fn numbered(text: &str) -> Option<(u32, &str)> {
     let after = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let number = text[..text.len() - after.len()].parse().ok()?;
     let rest = after.strip_prefix(['.', ')', ':'])?;
-    rest.starts_with(' ')
-        .then(|| (number, rest.trim_start_matches(' ')))
+    rest.starts_with(' ').then(|| (number, rest.trim_start_matches(' ')))
 }
 
 /// What follows the word (lower-case ASCII) at the start of the text, whatever its case.
@@ -220,11 +202,8 @@ fn undecorated(text: &str) -> &str {
 /// parentheses.
 fn fold(label: &str) -> String {
     let label = undecorated(label);
-    let label = if label.ends_with(')') {
-        label.rsplit_once('(').map_or(label, |(head, _)| head)
-    } else {
-        label
-    };
+    let label =
+        if label.ends_with(')') { label.rsplit_once('(').map_or(label, |(head, _)| head) } else { label };
     let label = label.trim_end_matches([' ', '\t', '*', '_', ':', '`']);
     if label.len() > 64 {
         return String::new();
@@ -266,10 +245,7 @@ pub(super) fn checkbox(text: &str) -> Option<(bool, &str)> {
     let (done, rest) = if let Some(rest) = text.strip_prefix("[ ]") {
         (false, rest)
     } else {
-        (
-            true,
-            text.strip_prefix("[x]").or_else(|| text.strip_prefix("[X]"))?,
-        )
+        (true, text.strip_prefix("[x]").or_else(|| text.strip_prefix("[X]"))?)
     };
     (rest.is_empty() || rest.starts_with([' ', '\t'])).then(|| (done, rest.trim_start_matches([' ', '\t'])))
 }
@@ -307,14 +283,8 @@ mod tests {
 
     #[test]
     fn other_headings() {
-        assert_eq!(
-            heading("Key Differences: a vs b"),
-            Heading::Differences("a vs b".into())
-        );
-        assert_eq!(
-            heading("Key differences (a vs b)"),
-            Heading::Differences("a vs b".into())
-        );
+        assert_eq!(heading("Key Differences: a vs b"), Heading::Differences("a vs b".into()));
+        assert_eq!(heading("Key differences (a vs b)"), Heading::Differences("a vs b".into()));
         assert_eq!(heading("3. Next steps (by cost)"), Heading::Next);
         assert_eq!(heading("Root cause"), Heading::Head(Field::RootCause));
         assert_eq!(heading("<Issue title>"), Heading::Placeholder);

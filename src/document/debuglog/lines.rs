@@ -17,10 +17,7 @@ pub(super) fn is_blank(line: &str) -> bool {
 /// The line without its leading spaces, and their width (a tab counts four).
 pub(super) fn indent(line: &str) -> (usize, &str) {
     let rest = line.trim_start_matches([' ', '\t']);
-    let width = line[..line.len() - rest.len()]
-        .bytes()
-        .map(|byte| if byte == b'\t' { 4 } else { 1 })
-        .sum();
+    let width = line[..line.len() - rest.len()].bytes().map(|byte| if byte == b'\t' { 4 } else { 1 }).sum();
     (width, rest)
 }
 
@@ -84,10 +81,7 @@ fn closing_run(text: &str) -> Option<usize> {
 
 /// A heading's text as it must be written so that a `#` at its end stays.
 pub(super) fn escape_closing(text: &str) -> String {
-    closing_run(text).map_or_else(
-        || text.to_owned(),
-        |at| format!("{}\\{}", &text[..at], &text[at..]),
-    )
+    closing_run(text).map_or_else(|| text.to_owned(), |at| format!("{}\\{}", &text[..at], &text[at..]))
 }
 
 fn unescape_closing(text: &str) -> String {
@@ -122,11 +116,7 @@ pub(super) fn item(line: &str) -> Option<Item<'_>> {
     }
     let gap = after.len() - text.len();
     let gap = if (1..=4).contains(&gap) { gap } else { 1 };
-    Some(Item {
-        indent,
-        offset: indent + rest.len() - after.len() + gap,
-        text,
-    })
+    Some(Item { indent, offset: indent + rest.len() - after.len() + gap, text })
 }
 
 #[derive(Clone, Copy)]
@@ -158,11 +148,7 @@ fn bare_opener(rest: &str) -> Option<Opener> {
 /// The length of the run if the line is nothing but a closing fence of that character.
 fn closer(line: &str, fence: u8) -> usize {
     let rest = line.trim_matches([' ', '\t']);
-    if rest.len() >= 3 && rest.bytes().all(|byte| byte == fence) {
-        rest.len()
-    } else {
-        0
-    }
+    if rest.len() >= 3 && rest.bytes().all(|byte| byte == fence) { rest.len() } else { 0 }
 }
 
 /// Finds the pairs of fences and comments of a text in linear time.
@@ -180,11 +166,7 @@ impl<'a> Covers<'a> {
             let below = longest[at + 1];
             longest[at] = (below.0.max(closer(line, b'`')), below.1.max(closer(line, b'~')));
         }
-        Self {
-            lines,
-            longest,
-            last_comment_end: lines.iter().rposition(|line| line.contains("-->")),
-        }
+        Self { lines, longest, last_comment_end: lines.iter().rposition(|line| line.contains("-->")) }
     }
 
     /// The last line of what opens at this line: itself if nothing does or if it is never closed.
@@ -193,9 +175,7 @@ impl<'a> Covers<'a> {
         match opener(self.lines[at]) {
             None => Ok(None),
             Some(Opener::Comment) => {
-                let own = self.lines[at]
-                    .split_once("<!--")
-                    .is_some_and(|(_, rest)| rest.contains("-->"));
+                let own = self.lines[at].split_once("<!--").is_some_and(|(_, rest)| rest.contains("-->"));
                 if own {
                     Ok(Some(at))
                 } else if self.last_comment_end.is_some_and(|last| last > at) {
@@ -343,10 +323,7 @@ mod tests {
         assert_eq!(atx("    # code"), None);
         assert_eq!(atx("#"), Some((1, String::new())));
         for text in ["a #", "##", "a \\#", "a#", "#"] {
-            assert_eq!(
-                atx(&format!("# {}", escape_closing(text))),
-                Some((1, text.into()))
-            );
+            assert_eq!(atx(&format!("# {}", escape_closing(text))), Some((1, text.into())));
         }
     }
 

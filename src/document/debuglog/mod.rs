@@ -175,11 +175,7 @@ pub fn normalise(incident: &LoggedIncident) -> LoggedIncident {
         line: 1,
         status: incident.status,
         status_note: one_line(&incident.status_note),
-        ticket: incident
-            .ticket
-            .as_deref()
-            .map(one_line)
-            .filter(|ticket| !ticket.is_empty()),
+        ticket: incident.ticket.as_deref().map(one_line).filter(|ticket| !ticket.is_empty()),
         symptom: tidy_text(&incident.symptom),
         environment: tidy_text(&incident.environment),
         root_cause: tidy_text(&incident.root_cause),
@@ -196,26 +192,22 @@ pub fn normalise(incident: &LoggedIncident) -> LoggedIncident {
     for file in &incident.files {
         let (path, note) = (one_line(&file.path), one_line(&file.note));
         if path.is_empty() && !note.is_empty() {
-            tidy.files.push(LoggedFile {
-                path: note,
-                note: path,
-            });
+            tidy.files.push(LoggedFile { path: note, note: path });
         } else if !path.is_empty() {
             tidy.files.push(LoggedFile { path, note });
         }
     }
-    tidy.attempts
-        .extend(incident.attempts.iter().map(|attempt| LoggedAttempt {
-            ordinal: attempt.ordinal,
-            title: one_line(&attempt.title),
-            hypothesis: tidy_text(&attempt.hypothesis),
-            disproof: tidy_text(&attempt.disproof),
-            action: tidy_text(&attempt.action),
-            result: tidy_text(&attempt.result),
-            conclusion: tidy_text(&attempt.conclusion),
-            hypothesis_outcome: attempt.hypothesis_outcome,
-            bug_outcome: attempt.bug_outcome,
-        }));
+    tidy.attempts.extend(incident.attempts.iter().map(|attempt| LoggedAttempt {
+        ordinal: attempt.ordinal,
+        title: one_line(&attempt.title),
+        hypothesis: tidy_text(&attempt.hypothesis),
+        disproof: tidy_text(&attempt.disproof),
+        action: tidy_text(&attempt.action),
+        result: tidy_text(&attempt.result),
+        conclusion: tidy_text(&attempt.conclusion),
+        hypothesis_outcome: attempt.hypothesis_outcome,
+        bug_outcome: attempt.bug_outcome,
+    }));
     for row in &incident.differences {
         let row = LoggedDifference {
             factor: tidy_cell(&row.factor),
@@ -230,10 +222,7 @@ pub fn normalise(incident: &LoggedIncident) -> LoggedIncident {
     for item in &incident.next {
         let text = tidy_text(&item.text).trim_start_matches([' ', '\t']).to_owned();
         if !text.is_empty() {
-            tidy.next.push(LoggedNext {
-                text,
-                done: item.done,
-            });
+            tidy.next.push(LoggedNext { text, done: item.done });
         }
     }
     tidy.notes.extend(incident.notes.iter().map(|note| LoggedNote {
@@ -244,19 +233,12 @@ pub fn normalise(incident: &LoggedIncident) -> LoggedIncident {
 }
 
 fn or_else(text: String, fallback: &str) -> String {
-    if text.is_empty() {
-        fallback.to_owned()
-    } else {
-        text
-    }
+    if text.is_empty() { fallback.to_owned() } else { text }
 }
 
 /// White space of any kind Markdown knows becomes single spaces; other characters stay.
 fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text
-        .split([' ', '\t', '\n', '\r'])
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words: Vec<&str> = text.split([' ', '\t', '\n', '\r']).filter(|word| !word.is_empty()).collect();
     words.join(" ")
 }
 
@@ -267,18 +249,10 @@ fn unix_lines(text: &str) -> String {
 
 fn tidy_text(text: &str) -> String {
     let text = unix_lines(text);
-    let lines: Vec<&str> = text
-        .split('\n')
-        .map(|line| if lines::is_blank(line) { "" } else { line })
-        .collect();
-    let first = lines
-        .iter()
-        .position(|line| !line.is_empty())
-        .unwrap_or(lines.len());
-    lines[first..]
-        .join("\n")
-        .trim_end_matches([' ', '\t', '\n'])
-        .to_owned()
+    let lines: Vec<&str> =
+        text.split('\n').map(|line| if lines::is_blank(line) { "" } else { line }).collect();
+    let first = lines.iter().position(|line| !line.is_empty()).unwrap_or(lines.len());
+    lines[first..].join("\n").trim_end_matches([' ', '\t', '\n']).to_owned()
 }
 
 fn tidy_cell(text: &str) -> String {

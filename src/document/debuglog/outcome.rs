@@ -193,11 +193,7 @@ impl Words {
         }
         let mut words = String::with_capacity(plain.len() + 2);
         words.push(' ');
-        for word in plain
-            .split(' ')
-            .map(|word| word.trim_matches('\''))
-            .filter(|word| !word.is_empty())
-        {
+        for word in plain.split(' ').map(|word| word.trim_matches('\'')).filter(|word| !word.is_empty()) {
             match word.strip_suffix("n't") {
                 Some("ca") => words.push_str("can not"),
                 Some("wo") => words.push_str("will not"),
@@ -239,13 +235,7 @@ pub(super) fn explicit(text: &str) -> Option<Said> {
         if let Some(word) = side.strip_prefix("bug ") {
             bug = Some(word.trim().parse().ok()?);
         } else {
-            hypothesis = Some(
-                side.strip_prefix("hypothesis ")
-                    .unwrap_or(side)
-                    .trim()
-                    .parse()
-                    .ok()?,
-            );
+            hypothesis = Some(side.strip_prefix("hypothesis ").unwrap_or(side).trim().parse().ok()?);
         }
     }
     Some((hypothesis, bug))
@@ -254,9 +244,7 @@ pub(super) fn explicit(text: &str) -> Option<Said> {
 /// The outcomes of all attempts of an incident, in their order.
 pub(super) fn infer(status: Status, attempts: &[LoggedAttempt]) -> Vec<(Hypothesis, Bug)> {
     let read: Vec<Read> = attempts.iter().map(Read::new).collect();
-    let fix = (status == Status::Resolved)
-        .then(|| read.iter().rposition(|attempt| attempt.worked))
-        .flatten();
+    let fix = (status == Status::Resolved).then(|| read.iter().rposition(|attempt| attempt.worked)).flatten();
     let last = read.len().saturating_sub(1);
     read.iter()
         .enumerate()
@@ -303,12 +291,7 @@ impl Read {
         };
         let claims_fix = conclusion.has(&FIX_CLAIMS) || result.has(&FIX_CLAIMS);
         let worked = (success || conclusion.has(&SUCCESS)) && !failure && !refutes;
-        Self {
-            hypothesis,
-            worked,
-            claims_fix,
-            silent: conclusion.says_nothing() && result.says_nothing(),
-        }
+        Self { hypothesis, worked, claims_fix, silent: conclusion.says_nothing() && result.says_nothing() }
     }
 }
 
@@ -332,41 +315,20 @@ mod tests {
     #[test]
     fn the_conclusion_decides_first() {
         use {Bug::*, Hypothesis::*};
-        assert_eq!(
-            one(Status::Open, "**Works.**", "Not a cache problem."),
-            (Refuted, Remains)
-        );
-        assert_eq!(
-            one(Status::Open, "Still hangs.", "Confirms the lock order."),
-            (Supported, Remains)
-        );
-        assert_eq!(
-            one(Status::Open, "Still hangs.", "This isn't confirmed yet."),
-            (Refuted, Remains)
-        );
-        assert_eq!(
-            one(Status::Open, "", "Confirmed that it does not work."),
-            (Undecided, Remains)
-        );
-        assert_eq!(
-            one(Status::Open, "Works.", "It may be the cache."),
-            (Undecided, Remains)
-        );
+        assert_eq!(one(Status::Open, "**Works.**", "Not a cache problem."), (Refuted, Remains));
+        assert_eq!(one(Status::Open, "Still hangs.", "Confirms the lock order."), (Supported, Remains));
+        assert_eq!(one(Status::Open, "Still hangs.", "This isn't confirmed yet."), (Refuted, Remains));
+        assert_eq!(one(Status::Open, "", "Confirmed that it does not work."), (Undecided, Remains));
+        assert_eq!(one(Status::Open, "Works.", "It may be the cache."), (Undecided, Remains));
     }
 
     #[test]
     fn then_the_result() {
         use {Bug::*, Hypothesis::*};
         assert_eq!(one(Status::Open, "Errors at once.", ""), (Refuted, Remains));
-        assert_eq!(
-            one(Status::Open, "Sometimes works, sometimes hangs.", ""),
-            (Undecided, Remains)
-        );
+        assert_eq!(one(Status::Open, "Sometimes works, sometimes hangs.", ""), (Undecided, Remains));
         assert_eq!(one(Status::Open, "`works`", ""), (Undecided, Unknown));
-        assert_eq!(
-            one(Status::Open, "Hangs in the first pass.", ""),
-            (Refuted, Remains)
-        );
+        assert_eq!(one(Status::Open, "Hangs in the first pass.", ""), (Refuted, Remains));
         assert_eq!(one(Status::Open, "", ""), (Undecided, Unknown));
         assert_eq!(one(Status::Open, "Fixed!", ""), (Supported, Unknown));
         let predicted = attempt("It crashes without the flag.", "It crashes.", "");
@@ -381,20 +343,14 @@ mod tests {
             attempt("", "The hang is gone.", ""),
             attempt("", "A smaller patch fails.", ""),
         ];
-        let bugs: Vec<Bug> = infer(Status::Resolved, &attempts)
-            .into_iter()
-            .map(|(_, bug)| bug)
-            .collect();
+        let bugs: Vec<Bug> = infer(Status::Resolved, &attempts).into_iter().map(|(_, bug)| bug).collect();
         assert_eq!(bugs, [Bug::Remains, Bug::Remains, Bug::Fixed, Bug::Unknown]);
     }
 
     #[test]
     fn explicit_lines() {
         use {Bug::*, Hypothesis::*};
-        assert_eq!(
-            explicit("supported; bug remains"),
-            Some((Some(Supported), Some(Remains)))
-        );
+        assert_eq!(explicit("supported; bug remains"), Some((Some(Supported), Some(Remains))));
         assert_eq!(explicit("Bug fixed."), Some((None, Some(Fixed))));
         assert_eq!(explicit("It crashed"), None);
     }

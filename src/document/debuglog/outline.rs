@@ -33,19 +33,8 @@ impl<'a> Outline<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let lines: Vec<&str> = text.split('\n').collect();
         let (covered, unclosed) = lines::covered(&lines);
-        let mut outline = Self {
-            lines,
-            covered,
-            unclosed,
-            marks: Vec::new(),
-        };
-        let start = Mark {
-            line: 0,
-            body: 0,
-            level: 0,
-            text: String::new(),
-            kind: Heading::Other,
-        };
+        let mut outline = Self { lines, covered, unclosed, marks: Vec::new() };
+        let start = Mark { line: 0, body: 0, level: 0, text: String::new(), kind: Heading::Other };
         outline.marks = std::iter::once(start).chain(outline.headings()).collect();
         outline
     }
@@ -66,23 +55,11 @@ impl<'a> Outline<'a> {
             }
             if let Some((level, text)) = lines::atx(text) {
                 let kind = classify::heading(&text);
-                marks.push(Mark {
-                    line,
-                    body: line + 1,
-                    level,
-                    text,
-                    kind,
-                });
+                marks.push(Mark { line, body: line + 1, level, text, kind });
             } else if let Some(level) = self.underlined(line).filter(|_| !in_list) {
                 let text = text.trim_matches([' ', '\t']).to_owned();
                 let kind = classify::heading(&text);
-                marks.push(Mark {
-                    line,
-                    body: line + 2,
-                    level,
-                    text,
-                    kind,
-                });
+                marks.push(Mark { line, body: line + 2, level, text, kind });
             }
         }
         marks
@@ -91,11 +68,7 @@ impl<'a> Outline<'a> {
     /// The level of a heading written as one line of text with `===` or `---` below it.
     fn underlined(&self, line: usize) -> Option<u8> {
         let below = *self.lines.get(line + 1)?;
-        let mark = below
-            .trim_matches([' ', '\t'])
-            .bytes()
-            .next()
-            .filter(|mark| b"=-".contains(mark))?;
+        let mark = below.trim_matches([' ', '\t']).bytes().next().filter(|mark| b"=-".contains(mark))?;
         let solid = below.trim_matches([' ', '\t']).bytes().all(|byte| byte == mark);
         if !solid || !lines::is_rule(below) || self.covered[line + 1] {
             return None;
@@ -104,11 +77,7 @@ impl<'a> Outline<'a> {
         let alone = line == 0 || lines::is_blank(self.lines[line - 1]);
         let labelled = classify::bold_label(text)
             .or_else(|| classify::plain_label(text))
-            .is_some_and(|(label, _)| {
-                Field::of_head(label)
-                    .or_else(|| Field::of_attempt(label))
-                    .is_some()
-            });
+            .is_some_and(|(label, _)| Field::of_head(label).or_else(|| Field::of_attempt(label)).is_some());
         let prose = text.len() > 120 || text.trim_end().ends_with('.') || text.starts_with(['|', '>']);
         let heading = width <= 3 && alone && !labelled && !prose && !lines::is_rule(text);
         heading.then_some(if mark == b'=' { 1 } else { 2 })
@@ -116,10 +85,7 @@ impl<'a> Outline<'a> {
 
     /// The lines between a heading and the next one.
     pub(super) fn own_body(&self, mark: usize) -> Range<usize> {
-        let end = self
-            .marks
-            .get(mark + 1)
-            .map_or(self.lines.len(), |next| next.line);
+        let end = self.marks.get(mark + 1).map_or(self.lines.len(), |next| next.line);
         self.marks[mark].body.min(end)..end
     }
 
@@ -156,11 +122,7 @@ impl<'a> Outline<'a> {
             0 => matches!(below.kind, Heading::Other | Heading::Placeholder),
             _ => below.level <= level,
         };
-        self.marks
-            .iter()
-            .skip(mark + 1)
-            .position(ends)
-            .map_or(self.marks.len(), |at| mark + 1 + at)
+        self.marks.iter().skip(mark + 1).position(ends).map_or(self.marks.len(), |at| mark + 1 + at)
     }
 
     fn evidence(&self) -> Vec<Evidence> {

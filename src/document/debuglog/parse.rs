@@ -29,10 +29,7 @@ pub fn parse(text: &str) -> DebugLog {
     let (found, skipped) = outline.incidents();
     warnings.extend(skipped.into_iter().map(|mark| {
         let mark = &outline.marks[mark];
-        warning(
-            mark.line,
-            format!("skipped {:?}: the title is a placeholder", mark.text),
-        )
+        warning(mark.line, format!("skipped {:?}: the title is a placeholder", mark.text))
     }));
     let mut incidents = Vec::new();
     for marks in found {
@@ -46,10 +43,7 @@ pub fn parse(text: &str) -> DebugLog {
 }
 
 fn warning(line: usize, message: impl Into<String>) -> Warning {
-    Warning {
-        line: line + 1,
-        message: message.into(),
-    }
+    Warning { line: line + 1, message: message.into() }
 }
 
 /// A section of an incident while its lines are gathered.
@@ -87,20 +81,14 @@ impl<'o, 'a> Reader<'o, 'a> {
         let mark = &outline.marks[title];
         let mut reader = Self {
             outline,
-            incident: LoggedIncident {
-                line: mark.line + 1,
-                ..LoggedIncident::default()
-            },
+            incident: LoggedIncident { line: mark.line + 1, ..LoggedIncident::default() },
             said: Vec::new(),
             saw_status: false,
             warnings: Vec::new(),
         };
         classify::unescape_title(&mark.text).clone_into(&mut reader.incident.title);
         if mark.text.is_empty() {
-            reader.warn(
-                mark.line,
-                format!("the incident has no title; called {UNTITLED:?}"),
-            );
+            reader.warn(mark.line, format!("the incident has no title; called {UNTITLED:?}"));
         }
         reader
     }
@@ -128,10 +116,7 @@ impl<'o, 'a> Reader<'o, 'a> {
                 group = None;
             }
             let kind = match &mark.kind {
-                Heading::Attempt { ordinal, title } => Some(Kind::Attempt {
-                    ordinal: *ordinal,
-                    title,
-                }),
+                Heading::Attempt { ordinal, title } => Some(Kind::Attempt { ordinal: *ordinal, title }),
                 Heading::Differences(cases) => Some(Kind::Differences(cases)),
                 Heading::Next => Some(Kind::Next),
                 _ if !shallow => None,
@@ -139,10 +124,7 @@ impl<'o, 'a> Reader<'o, 'a> {
                 Heading::Head(field) => Some(Kind::Field(*field)),
                 Heading::Attempted(_) | Heading::Placeholder | Heading::Other => {
                     match classify::numbered(&mark.text).filter(|_| group.is_some()) {
-                        Some((ordinal, title)) => Some(Kind::Attempt {
-                            ordinal: Some(ordinal),
-                            title,
-                        }),
+                        Some((ordinal, title)) => Some(Kind::Attempt { ordinal: Some(ordinal), title }),
                         None => Some(Kind::Note(classify::unescape_title(&mark.text))),
                     }
                 }
@@ -152,13 +134,7 @@ impl<'o, 'a> Reader<'o, 'a> {
                 if matches!(kind, Kind::Group(_)) {
                     group = Some(mark.level);
                 }
-                let next = Open {
-                    kind,
-                    level: mark.level,
-                    line: mark.line,
-                    body,
-                    parts: Vec::new(),
-                };
+                let next = Open { kind, level: mark.level, line: mark.line, body, parts: Vec::new() };
                 self.section(std::mem::replace(&mut open, next));
             } else {
                 if let (Kind::Attempt { .. }, Heading::Attempted(field)) = (&open.kind, &mark.kind) {
@@ -191,11 +167,7 @@ impl<'o, 'a> Reader<'o, 'a> {
                 }
             }
             Kind::Field(field) => {
-                let segment = Segment {
-                    part: Part::Known(field),
-                    line: open.line,
-                    lines: lines.to_vec(),
-                };
+                let segment = Segment { part: Part::Known(field), line: open.line, lines: lines.to_vec() };
                 self.field(field, &segment);
             }
             Kind::Note(heading) => self.note(open.line, heading, section::text(lines, Place::Note)),
@@ -204,10 +176,7 @@ impl<'o, 'a> Reader<'o, 'a> {
 
     fn note(&mut self, line: usize, heading: &str, text: String) {
         self.warn(line, format!("no field for {heading:?}; kept as a note"));
-        self.incident.notes.push(LoggedNote {
-            heading: heading.to_owned(),
-            text,
-        });
+        self.incident.notes.push(LoggedNote { heading: heading.to_owned(), text });
     }
 
     fn head(&mut self, body: Range<usize>) {
@@ -275,18 +244,8 @@ impl<'o, 'a> Reader<'o, 'a> {
             ..LoggedAttempt::default()
         };
         if ordinal.is_none() {
-            self.warn(
-                open.line,
-                format!("the attempt has no number; called {}", attempt.ordinal),
-            );
-        } else if self
-            .incident
-            .attempts
-            .iter()
-            .rev()
-            .take(64)
-            .any(|other| other.ordinal == attempt.ordinal)
-        {
+            self.warn(open.line, format!("the attempt has no number; called {}", attempt.ordinal));
+        } else if self.incident.attempts.iter().rev().take(64).any(|other| other.ordinal == attempt.ordinal) {
             self.warn(open.line, format!("a second attempt {}", attempt.ordinal));
         }
         let mut said = None;

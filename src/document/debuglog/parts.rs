@@ -12,20 +12,10 @@ use super::{LoggedFile, LoggedNext, one_line};
 
 /// Splits off the first paragraph, on one line.
 pub(super) fn first_paragraph<'a>(lines: &[&'a str]) -> (String, Vec<&'a str>) {
-    let start = lines
-        .iter()
-        .position(|line| !lines::is_blank(line))
-        .unwrap_or(lines.len());
+    let start = lines.iter().position(|line| !lines::is_blank(line)).unwrap_or(lines.len());
     let ends = |line: &&str| lines::is_blank(line) || lines::is_rule(line) || lines::item(line).is_some();
-    let end = lines
-        .iter()
-        .skip(start + 1)
-        .position(ends)
-        .map_or(lines.len(), |at| start + 1 + at);
-    (
-        one_line(&lines[start..end.max(start)].join("\n")),
-        lines[end.max(start)..].to_vec(),
-    )
+    let end = lines.iter().skip(start + 1).position(ends).map_or(lines.len(), |at| start + 1 + at);
+    (one_line(&lines[start..end.max(start)].join("\n")), lines[end.max(start)..].to_vec())
 }
 
 /// The words for each status. The flag says that the word says no more than the status does.
@@ -76,9 +66,7 @@ pub(super) fn status(line: &str) -> (Status, String, bool) {
         if !word.ends_with(' ') && after.starts_with(char::is_alphanumeric) {
             continue;
         }
-        let rest = text[word.len()..]
-            .trim_start_matches(['*', '_', '`', '~', ']'])
-            .trim_matches([' ', '\t']);
+        let rest = text[word.len()..].trim_start_matches(['*', '_', '`', '~', ']']).trim_matches([' ', '\t']);
         if rest.starts_with(['/', '|']) {
             break;
         }
@@ -123,10 +111,7 @@ pub(super) fn environment(segment: &Segment<'_>) -> (String, Vec<LoggedFile>) {
 /// Reads a list of files: one per bullet, or several in a line of prose.
 pub(super) fn related_files(lines: &[&str]) -> Vec<LoggedFile> {
     let mut entries: Vec<(bool, String)> = Vec::new();
-    for line in lines
-        .iter()
-        .filter(|line| !lines::is_blank(line) && !lines::is_rule(line))
-    {
+    for line in lines.iter().filter(|line| !lines::is_blank(line) && !lines::is_rule(line)) {
         match (lines::item(line), entries.last_mut()) {
             (Some(item), _) => entries.push((true, item.text.to_owned())),
             (None, Some((_, entry))) => {
@@ -138,13 +123,7 @@ pub(super) fn related_files(lines: &[&str]) -> Vec<LoggedFile> {
     }
     entries
         .iter()
-        .flat_map(|(bullet, entry)| {
-            if *bullet {
-                vec![file(entry)]
-            } else {
-                inline_files(entry)
-            }
-        })
+        .flat_map(|(bullet, entry)| if *bullet { vec![file(entry)] } else { inline_files(entry) })
         .collect()
 }
 
@@ -159,10 +138,7 @@ fn file(entry: &str) -> LoggedFile {
             .unwrap_or((entry, "")),
     };
     let rest = rest.trim_matches([' ', '\t']);
-    LoggedFile {
-        path: one_line(path),
-        note: one_line(classify::separated(rest).unwrap_or(rest)),
-    }
+    LoggedFile { path: one_line(path), note: one_line(classify::separated(rest).unwrap_or(rest)) }
 }
 
 fn inline_files(entry: &str) -> Vec<LoggedFile> {
@@ -180,19 +156,10 @@ fn inline_files(entry: &str) -> Vec<LoggedFile> {
     }
     if paths.is_empty() {
         paths.extend(
-            entry
-                .split(',')
-                .map(|path| path.trim_matches([' ', '\t']))
-                .filter(|path| !path.is_empty()),
+            entry.split(',').map(|path| path.trim_matches([' ', '\t'])).filter(|path| !path.is_empty()),
         );
     }
-    paths
-        .into_iter()
-        .map(|path| LoggedFile {
-            path: one_line(path),
-            note: String::new(),
-        })
-        .collect()
+    paths.into_iter().map(|path| LoggedFile { path: one_line(path), note: String::new() }).collect()
 }
 
 /// The content of the code span the text starts with, and what follows it.
@@ -208,9 +175,7 @@ fn code_span(text: &str) -> Option<(&str, &str)> {
         let run = inner[at..].len() - inner[at..].trim_start_matches('`').len();
         if run == ticks {
             let content = &inner[..at];
-            let padded = content
-                .strip_prefix(' ')
-                .and_then(|content| content.strip_suffix(' '));
+            let padded = content.strip_prefix(' ').and_then(|content| content.strip_suffix(' '));
             return Some((padded.unwrap_or(content), &inner[at + run..]));
         }
         at += run;
@@ -253,31 +218,19 @@ pub(super) fn next_steps(outline: &Outline<'_>, body: Range<usize>) -> (String, 
             loose.push(text);
         }
     }
-    (
-        text(&loose, Place::Preface),
-        items.iter().map(|item| step(item)).collect(),
-        between,
-    )
+    (text(&loose, Place::Preface), items.iter().map(|item| step(item)).collect(), between)
 }
 
 fn step(lines: &[&str]) -> LoggedNext {
-    let end = lines
-        .iter()
-        .rposition(|line| !lines::is_blank(line) && !lines::is_rule(line))
-        .map_or(0, |at| at + 1);
+    let end =
+        lines.iter().rposition(|line| !lines::is_blank(line) && !lines::is_rule(line)).map_or(0, |at| at + 1);
     let text = lines[..end].join("\n");
     let text = text.trim_start_matches(['\n', ' ', '\t']);
     if let Some((done, rest)) = classify::checkbox(text) {
-        LoggedNext {
-            text: unescape_step(rest),
-            done,
-        }
+        LoggedNext { text: unescape_step(rest), done }
     } else {
         let text = unescape_step(text);
-        LoggedNext {
-            done: struck(&text),
-            text,
-        }
+        LoggedNext { done: struck(&text), text }
     }
 }
 
@@ -301,16 +254,10 @@ mod tests {
             (status, note)
         };
         assert_eq!(read("Open \u{2014} not yet."), (Status::Open, "not yet.".into()));
-        assert_eq!(
-            read("\u{2705} **Resolved** (v3)"),
-            (Status::Resolved, "(v3)".into())
-        );
+        assert_eq!(read("\u{2705} **Resolved** (v3)"), (Status::Resolved, "(v3)".into()));
         assert_eq!(read("Fixed in v3"), (Status::Resolved, "Fixed in v3".into()));
         assert_eq!(read("Closed: duplicate"), (Status::Resolved, "duplicate".into()));
-        assert_eq!(
-            read("\u{1f6a7} In progress"),
-            (Status::Open, "In progress".into())
-        );
+        assert_eq!(read("\u{1f6a7} In progress"), (Status::Open, "In progress".into()));
         assert_eq!(read("Won\u{2019}t Fix"), (Status::WontFix, String::new()));
         assert_eq!(read("Blocked, vendor"), (Status::Blocked, "vendor".into()));
         assert_eq!(read("Not fixed"), (Status::Open, "Not fixed".into()));
@@ -320,15 +267,9 @@ mod tests {
     #[test]
     fn files_in_many_spellings() {
         let read = |lines: &[&str]| -> Vec<(String, String)> {
-            related_files(lines)
-                .into_iter()
-                .map(|file| (file.path, file.note))
-                .collect()
+            related_files(lines).into_iter().map(|file| (file.path, file.note)).collect()
         };
-        assert_eq!(
-            read(&["", "  - `a b.rs` \u{2014} kernel"]),
-            [("a b.rs".into(), "kernel".into())]
-        );
+        assert_eq!(read(&["", "  - `a b.rs` \u{2014} kernel"]), [("a b.rs".into(), "kernel".into())]);
         assert_eq!(read(&["- ``x`y`` - odd"]), [("x`y".into(), "odd".into())]);
         assert_eq!(read(&["`a`, `b`"]).len(), 2);
         assert_eq!(read(&["a.rs, b.rs"]).len(), 2);

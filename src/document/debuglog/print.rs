@@ -14,26 +14,16 @@ pub fn print(incident: &LoggedIncident) -> String {
     let incident = normalise(incident);
     let mut parts = vec![head(&incident)];
     let inferred = outcome::infer(incident.status, &incident.attempts);
-    let attempts: Vec<String> = incident
-        .attempts
-        .iter()
-        .zip(inferred)
-        .map(|(one, inferred)| attempt(one, inferred))
-        .collect();
+    let attempts: Vec<String> =
+        incident.attempts.iter().zip(inferred).map(|(one, inferred)| attempt(one, inferred)).collect();
     if !attempts.is_empty() {
         parts.push(attempts.join("\n\n"));
     }
-    if let Some((heading, table)) = table::print(
-        &incident.working_case,
-        &incident.broken_case,
-        &incident.differences,
-    ) {
+    if let Some((heading, table)) =
+        table::print(&incident.working_case, &incident.broken_case, &incident.differences)
+    {
         let heading = format!("#### {}", lines::escape_closing(&heading));
-        parts.push(if table.is_empty() {
-            heading
-        } else {
-            format!("{heading}\n\n{table}")
-        });
+        parts.push(if table.is_empty() { heading } else { format!("{heading}\n\n{table}") });
     }
     if !incident.next.is_empty() || !incident.next_preface.is_empty() {
         parts.push(next(&incident));
@@ -41,11 +31,7 @@ pub fn print(incident: &LoggedIncident) -> String {
     for note in &incident.notes {
         let heading = format!("#### {}", title(&note.heading));
         let text = lines::escape(&note.text, Place::Note);
-        parts.push(if text.is_empty() {
-            heading
-        } else {
-            format!("{heading}\n\n{text}")
-        });
+        parts.push(if text.is_empty() { heading } else { format!("{heading}\n\n{text}") });
     }
     parts.join("\n\n---\n\n") + "\n"
 }
@@ -63,11 +49,7 @@ fn head(incident: &LoggedIncident) -> String {
         Status::WontFix => "Won't fix",
     };
     let note = &incident.status_note;
-    let note = if note.is_empty() {
-        String::new()
-    } else {
-        format!(" \u{2014} {note}")
-    };
+    let note = if note.is_empty() { String::new() } else { format!(" \u{2014} {note}") };
     paragraphs.push(format!("**Status:** {word}{note}"));
     if let Some(ticket) = &incident.ticket {
         paragraphs.push(format!("**Ticket:** {}", lines::escape(ticket, Place::Head)));
@@ -107,16 +89,8 @@ fn labelled(label: &str, text: &str, place: Place) -> Option<String> {
 fn file(file: &LoggedFile) -> String {
     let longest = file.path.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let ticks = "`".repeat(longest + 1);
-    let pad = if file.path.starts_with('`') || file.path.ends_with('`') {
-        " "
-    } else {
-        ""
-    };
-    let note = if file.note.is_empty() {
-        String::new()
-    } else {
-        format!(" \u{2014} {}", file.note)
-    };
+    let pad = if file.path.starts_with('`') || file.path.ends_with('`') { " " } else { "" };
+    let note = if file.note.is_empty() { String::new() } else { format!(" \u{2014} {}", file.note) };
     format!("- {ticks}{pad}{}{pad}{ticks}{note}", file.path)
 }
 
@@ -132,22 +106,13 @@ fn attempt(attempt: &LoggedAttempt, inferred: (Hypothesis, Bug)) -> String {
         ("Result", &attempt.result),
         ("Conclusion", &attempt.conclusion),
     ];
-    let mut lines: Vec<String> = parts
-        .into_iter()
-        .filter_map(|(label, text)| labelled(label, text, Place::Attempt))
-        .collect();
+    let mut lines: Vec<String> =
+        parts.into_iter().filter_map(|(label, text)| labelled(label, text, Place::Attempt)).collect();
     if inferred != (attempt.hypothesis_outcome, attempt.bug_outcome) {
-        lines.push(format!(
-            "**Outcome:** {}; bug {}",
-            attempt.hypothesis_outcome, attempt.bug_outcome
-        ));
+        lines.push(format!("**Outcome:** {}; bug {}", attempt.hypothesis_outcome, attempt.bug_outcome));
     }
     let heading = format!("#### {}", lines::escape_closing(&heading));
-    if lines.is_empty() {
-        heading
-    } else {
-        format!("{heading}\n\n{}", lines.join("\n"))
-    }
+    if lines.is_empty() { heading } else { format!("{heading}\n\n{}", lines.join("\n")) }
 }
 
 fn next(incident: &LoggedIncident) -> String {

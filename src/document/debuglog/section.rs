@@ -47,9 +47,7 @@ fn style(outline: &Outline<'_>, body: Range<usize>, known: Known) -> Option<Styl
     let mut best: Option<Style> = None;
     for line in body.filter(|&line| !outline.covered[line]) {
         let found = Style::ALL.into_iter().find(|style| {
-            style
-                .label(outline.lines[line])
-                .is_some_and(|(label, _, _)| known(label).is_some())
+            style.label(outline.lines[line]).is_some_and(|(label, _, _)| known(label).is_some())
         });
         best = match (best, found) {
             (Some(best), Some(found)) => Some(best.min(found)),
@@ -95,28 +93,18 @@ impl Segment<'_> {
 pub(super) fn text(lines: &[&str], place: Place) -> String {
     let idle = |line: &&str| lines::is_blank(line) || lines::is_rule(line);
     let end = lines.iter().rposition(|line| !idle(line)).map_or(0, |at| at + 1);
-    let start = lines
-        .iter()
-        .position(|line| !lines::is_blank(line))
-        .unwrap_or(end)
-        .min(end);
+    let start = lines.iter().position(|line| !lines::is_blank(line)).unwrap_or(end).min(end);
     lines::unescape(&lines[start..end].join("\n"), place)
 }
 
 /// Splits the text before the first section of an incident.
 pub(super) fn split_head<'a>(outline: &Outline<'a>, body: Range<usize>) -> Vec<Segment<'a>> {
     let style = style(outline, body.clone(), Field::of_head);
-    let mut segments = vec![Segment {
-        part: Part::Loose,
-        line: body.start,
-        lines: Vec::new(),
-    }];
+    let mut segments = vec![Segment { part: Part::Loose, line: body.start, lines: Vec::new() }];
     let mut offset = 0;
     for line in body {
         let text = outline.lines[line];
-        let label = style
-            .filter(|_| !outline.covered[line])
-            .and_then(|style| style.label(text));
+        let label = style.filter(|_| !outline.covered[line]).and_then(|style| style.label(text));
         let current = segments.last_mut().expect("starts with one segment");
         let part = label.and_then(|(label, ..)| match Field::of_head(label) {
             Some(field) => Some(Part::Known(field)),
@@ -136,11 +124,7 @@ pub(super) fn split_head<'a>(outline: &Outline<'a>, body: Range<usize>) -> Vec<S
         match (part, label) {
             (Some(part), Some((_, rest, indent))) => {
                 offset = indent;
-                segments.push(Segment {
-                    part,
-                    line,
-                    lines: vec![rest],
-                });
+                segments.push(Segment { part, line, lines: vec![rest] });
             }
             _ => current.lines.push(lines::dedent(text, offset)),
         }
@@ -155,11 +139,7 @@ pub(super) fn split_attempt<'a>(
     headings: &[(usize, usize, Field)],
 ) -> Vec<Segment<'a>> {
     let style = style(outline, body.clone(), Field::of_attempt);
-    let mut segments = vec![Segment {
-        part: Part::Loose,
-        line: body.start,
-        lines: Vec::new(),
-    }];
+    let mut segments = vec![Segment { part: Part::Loose, line: body.start, lines: Vec::new() }];
     let mut headings = headings.iter().peekable();
     let mut offset = 0;
     let mut line = body.start;
@@ -168,31 +148,19 @@ pub(super) fn split_attempt<'a>(
         if let Some(&&(_, below, field)) = headings.peek().filter(|heading| heading.0 == line) {
             headings.next();
             offset = 0;
-            segments.push(Segment {
-                part: Part::Known(field),
-                line,
-                lines: Vec::new(),
-            });
+            segments.push(Segment { part: Part::Known(field), line, lines: Vec::new() });
             line = below;
             continue;
         }
-        let label = style
-            .filter(|_| !outline.covered[line])
-            .and_then(|style| style.label(text));
+        let label = style.filter(|_| !outline.covered[line]).and_then(|style| style.label(text));
         match label.and_then(|(label, rest, indent)| Some((Field::of_attempt(label)?, rest, indent))) {
             Some((field, rest, indent)) => {
                 offset = indent;
-                segments.push(Segment {
-                    part: Part::Known(field),
-                    line,
-                    lines: vec![rest],
-                });
+                segments.push(Segment { part: Part::Known(field), line, lines: vec![rest] });
             }
-            None => segments
-                .last_mut()
-                .expect("starts with one segment")
-                .lines
-                .push(lines::dedent(text, offset)),
+            None => {
+                segments.last_mut().expect("starts with one segment").lines.push(lines::dedent(text, offset))
+            }
         }
         line += 1;
     }
@@ -205,14 +173,10 @@ pub(super) fn has_head(outline: &Outline<'_>, body: Range<usize>) -> bool {
         return false;
     };
     body.filter(|&line| !outline.covered[line]).any(|line| {
-        style
-            .label(outline.lines[line])
-            .is_some_and(|(label, rest, _)| match Field::of_head(label) {
-                Some(Field::Symptom) => true,
-                Some(Field::Status) => {
-                    parts::status(rest).2 || matches!(style, Style::Bold | Style::BoldBullet)
-                }
-                _ => false,
-            })
+        style.label(outline.lines[line]).is_some_and(|(label, rest, _)| match Field::of_head(label) {
+            Some(Field::Symptom) => true,
+            Some(Field::Status) => parts::status(rest).2 || matches!(style, Style::Bold | Style::BoldBullet),
+            _ => false,
+        })
     })
 }

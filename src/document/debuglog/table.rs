@@ -30,9 +30,7 @@ pub(super) fn read<'a>(heading: &str, section: &[&'a str], covered: &[bool]) -> 
     let mut table: Option<Table> = None;
     let mut at = 0;
     while at < section.len() {
-        let covered_until = (at + 1..section.len())
-            .find(|&below| !covered[below])
-            .unwrap_or(section.len());
+        let covered_until = (at + 1..section.len()).find(|&below| !covered[below]).unwrap_or(section.len());
         let (end, found) = if covered_until > at + 1 {
             // A fence: what is between its two lines is a table or it is not.
             (covered_until, Table::read(&section[at + 1..covered_until - 1]))
@@ -55,10 +53,7 @@ pub(super) fn read<'a>(heading: &str, section: &[&'a str], covered: &[bool]) -> 
                 table = Some(found);
             }
             (Some(mut found), Some(table)) => {
-                warnings.push((
-                    at,
-                    "a second table of differences; its rows were added to the first".into(),
-                ));
+                warnings.push((at, "a second table of differences; its rows were added to the first".into()));
                 table.rows.append(&mut found.rows);
             }
             (None, _) => rest.extend(&section[at..end]),
@@ -68,17 +63,8 @@ pub(super) fn read<'a>(heading: &str, section: &[&'a str], covered: &[bool]) -> 
     let table = table.unwrap_or_default();
     let swapped = heading.is_empty() && table.is_swapped();
     let cases = name_cases(heading, &table.header);
-    let rows = table
-        .rows
-        .iter()
-        .map(|row| difference(row, table.eliminated, swapped))
-        .collect();
-    Read {
-        cases: if swapped { (cases.1, cases.0) } else { cases },
-        rows,
-        rest,
-        warnings,
-    }
+    let rows = table.rows.iter().map(|row| difference(row, table.eliminated, swapped)).collect();
+    Read { cases: if swapped { (cases.1, cases.0) } else { cases }, rows, rest, warnings }
 }
 
 /// Every way to read `A vs B`.
@@ -91,14 +77,9 @@ fn splits(heading: &str) -> impl Iterator<Item = (&str, &str)> {
             let word = heading[from..].split(' ').next().unwrap_or_default();
             let after = from + word.len();
             if after < heading.len()
-                && ["vs", "vs.", "versus"]
-                    .iter()
-                    .any(|versus| word.eq_ignore_ascii_case(versus))
+                && ["vs", "vs.", "versus"].iter().any(|versus| word.eq_ignore_ascii_case(versus))
             {
-                return Some((
-                    heading[..at].trim_matches(' '),
-                    heading[after..].trim_matches(' '),
-                ));
+                return Some((heading[..at].trim_matches(' '), heading[after..].trim_matches(' ')));
             }
         }
     })
@@ -132,10 +113,7 @@ fn name_cases(heading: &str, header: &[String]) -> (String, String) {
 }
 
 fn difference(row: &[String], eliminated: Option<usize>, swapped: bool) -> LoggedDifference {
-    let cell = |at: usize| {
-        row.get(at)
-            .map_or("", |cell| cell.trim_matches([' ', '\t', '\n']))
-    };
+    let cell = |at: usize| row.get(at).map_or("", |cell| cell.trim_matches([' ', '\t', '\n']));
     let (factor, mut struck) = unstrike(cell(0));
     let (working, broken) = if swapped { (2, 1) } else { (1, 2) };
     let mut more = String::new();
@@ -186,10 +164,7 @@ fn strike(row: &LoggedDifference) -> String {
 
 fn unstrike(cell: &str) -> (String, bool) {
     if is_struck(cell) {
-        (
-            cell[2..cell.len() - 2].trim_matches([' ', '\t', '\n']).to_owned(),
-            true,
-        )
+        (cell[2..cell.len() - 2].trim_matches([' ', '\t', '\n']).to_owned(), true)
     } else if cell.starts_with('\\') && is_struck(cell.trim_start_matches('\\')) {
         (cell[1..].to_owned(), false)
     } else {
@@ -211,9 +186,7 @@ impl Table {
         let mut table = Self::read_pipes(lines).or_else(|| Self::read_fixed(lines))?;
         table.eliminated = (3..table.header.len()).find(|&at| {
             let name = table.header[at].to_lowercase();
-            ["eliminated", "ruled out", "excluded", "status"]
-                .iter()
-                .any(|word| name.starts_with(word))
+            ["eliminated", "ruled out", "excluded", "status"].iter().any(|word| name.starts_with(word))
         });
         Some(table)
     }
@@ -231,11 +204,7 @@ impl Table {
             .map(|line| pipe_cells(line))
             .filter(|row| row.iter().any(|cell| !cell.is_empty()))
             .collect();
-        (header.len() >= 3).then_some(Self {
-            header,
-            rows,
-            eliminated: None,
-        })
+        (header.len() >= 3).then_some(Self { header, rows, eliminated: None })
     }
 
     /// Columns of fixed width over a ruler of dashes.
@@ -245,10 +214,7 @@ impl Table {
         if lines[..at].iter().filter(|line| !lines::is_blank(line)).count() > 1 {
             return None;
         }
-        let header = lines[..at]
-            .iter()
-            .rfind(|line| !lines::is_blank(line))
-            .map(|line| cells(line, &starts));
+        let header = lines[..at].iter().rfind(|line| !lines::is_blank(line)).map(|line| cells(line, &starts));
         let mut rows: Vec<Vec<String>> = Vec::new();
         for line in &lines[at + 1..] {
             if lines::is_blank(line) || columns(line).is_some() {
@@ -259,19 +225,13 @@ impl Table {
                 _ => rows.push(cells(line, &starts)),
             }
         }
-        Some(Self {
-            header: header.unwrap_or_default(),
-            rows,
-            eliminated: None,
-        })
+        Some(Self { header: header.unwrap_or_default(), rows, eliminated: None })
     }
 
     /// Whether the header plainly names the broken case first.
     fn is_swapped(&self) -> bool {
         let is = |at: usize, words: &[&str]| {
-            self.header
-                .get(at)
-                .is_some_and(|cell| words.iter().any(|word| cell.eq_ignore_ascii_case(word)))
+            self.header.get(at).is_some_and(|cell| words.iter().any(|word| cell.eq_ignore_ascii_case(word)))
         };
         is(1, &["broken", "failing", "fails", "hangs", "bad"])
             && is(2, &["working", "passing", "works", "good"])
@@ -322,10 +282,7 @@ fn pieces(line: &str) -> Vec<(usize, &str)> {
 fn cells(line: &str, starts: &[usize]) -> Vec<String> {
     let mut found = pieces(line);
     if found.len() < starts.len() {
-        found = found
-            .into_iter()
-            .flat_map(|(column, piece)| cut(piece, column, starts))
-            .collect();
+        found = found.into_iter().flat_map(|(column, piece)| cut(piece, column, starts)).collect();
     }
     if found.len() == starts.len() {
         return found.into_iter().map(|(_, piece)| piece.to_owned()).collect();
@@ -407,10 +364,7 @@ fn pipe_cells(line: &str) -> Vec<String> {
     if cells.len() > 1 && cells.last().is_some_and(|cell| lines::is_blank(cell)) {
         cells.pop();
     }
-    cells
-        .iter()
-        .map(|cell| cell.trim_matches([' ', '\t', '\n']).to_owned())
-        .collect()
+    cells.iter().map(|cell| cell.trim_matches([' ', '\t', '\n']).to_owned()).collect()
 }
 
 /// Writes the section's heading and table; nothing where there is neither.
@@ -430,10 +384,7 @@ pub(super) fn print(working: &str, broken: &str, rows: &[LoggedDifference]) -> O
     if rows.is_empty() && !ambiguous {
         return Some((heading, String::new()));
     }
-    Some((
-        heading,
-        print_fixed(&header, rows).unwrap_or_else(|| print_pipes(&header, rows)),
-    ))
+    Some((heading, print_fixed(&header, rows).unwrap_or_else(|| print_pipes(&header, rows))))
 }
 
 /// The table in a fence, or `None` if a cell does not fit the layout.
@@ -458,31 +409,20 @@ fn print_fixed(header: &[&str; 3], rows: &[LoggedDifference]) -> Option<String> 
         table.push(first);
         table.extend(broken.map(|line| " ".repeat(widths[0] + widths[1] + 2 * GAP) + line));
     }
-    let fenced = table
-        .iter()
-        .any(|line| line.trim_start_matches(' ').starts_with("```"));
+    let fenced = table.iter().any(|line| line.trim_start_matches(' ').starts_with("```"));
     // The proof of the layout is that it reads back: odd cells make it fall through.
     let lines: Vec<&str> = table.iter().map(String::as_str).collect();
-    let simple = rows
-        .iter()
-        .all(|row| !row.working.contains('\n') && !row.factor.contains('\n'));
+    let simple = rows.iter().all(|row| !row.working.contains('\n') && !row.factor.contains('\n'));
     let read = Table::read(&lines).filter(|_| simple && !fenced)?;
     let same = read.header == header.map(str::to_owned)
         && read.rows.len() == rows.len()
-        && read
-            .rows
-            .iter()
-            .zip(rows)
-            .all(|(read, row)| difference(read, None, false) == *row);
+        && read.rows.iter().zip(rows).all(|(read, row)| difference(read, None, false) == *row);
     same.then(|| format!("```\n{}\n```", table.join("\n")))
 }
 
 fn print_pipes(header: &[&str; 3], rows: &[LoggedDifference]) -> String {
     let cell = |text: &str| {
-        text.replace('\\', "\\\\")
-            .replace('|', "\\|")
-            .replace("<br>", "\\<br>")
-            .replace('\n', "<br>")
+        text.replace('\\', "\\\\").replace('|', "\\|").replace("<br>", "\\<br>").replace('\n', "<br>")
     };
     let mut table = format!("| {} |\n|---|---|---|", header.map(cell).join(" | "));
     for row in rows {

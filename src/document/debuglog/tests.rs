@@ -30,43 +30,22 @@ fn the_canonical_layout() {
     assert_eq!(log.warnings, []);
     let incident = only(LOG);
     assert_eq!(incident.title, "Gradients drift after `all_reduce` on 8 ranks");
-    assert_eq!(
-        (incident.status, incident.status_note.as_str()),
-        (Status::Open, "one suspect left.")
-    );
+    assert_eq!((incident.status, incident.status_note.as_str()), (Status::Open, "one suspect left."));
     assert_eq!(incident.environment, "- GPU: 8 devices, one node\n- Library: 2.1");
     assert_eq!(
         incident.files[1],
-        LoggedFile {
-            path: "repro/drift.py".into(),
-            note: "the smallest case".into()
-        }
+        LoggedFile { path: "repro/drift.py".into(), note: "the smallest case".into() }
     );
-    let outcomes: Vec<_> = incident
-        .attempts
-        .iter()
-        .map(|attempt| (attempt.hypothesis_outcome, attempt.bug_outcome))
-        .collect();
-    assert_eq!(
-        outcomes,
-        [
-            (Hypothesis::Refuted, Bug::Remains),
-            (Hypothesis::Supported, Bug::Remains)
-        ]
-    );
-    assert_eq!(
-        incident.attempts[1].result,
-        "- ring: **works**\n- tree: drifts after step 40"
-    );
+    let outcomes: Vec<_> =
+        incident.attempts.iter().map(|attempt| (attempt.hypothesis_outcome, attempt.bug_outcome)).collect();
+    assert_eq!(outcomes, [(Hypothesis::Refuted, Bug::Remains), (Hypothesis::Supported, Bug::Remains)]);
+    assert_eq!(incident.attempts[1].result, "- ring: **works**\n- tree: drifts after step 40");
     assert_eq!(
         (incident.working_case.as_str(), incident.broken_case.as_str()),
         ("Script (fine)", "Trainer (drifts)")
     );
     assert_eq!(incident.differences.len(), 3);
-    assert_eq!(
-        incident.differences[1].broken,
-        "bf16 buffers, int64 step\n(cast in the hook \u{2192} fp32)"
-    );
+    assert_eq!(incident.differences[1].broken, "bf16 buffers, int64 step\n(cast in the hook \u{2192} fp32)");
     assert_eq!(incident.next_preface, "Cheapest first:");
     assert_eq!(
         incident.next[1].text,
@@ -88,24 +67,10 @@ fn the_log_the_layout_comes_from() {
     assert_eq!(log.warnings, []);
     let incident = only(&seed);
     assert_eq!((incident.line, incident.files.len()), (40, 2));
-    assert_eq!(
-        (
-            incident.attempts.len(),
-            incident.differences.len(),
-            incident.next.len()
-        ),
-        (5, 8, 5)
-    );
+    assert_eq!((incident.attempts.len(), incident.differences.len(), incident.next.len()), (5, 8, 5));
     for attempt in &incident.attempts {
-        let hypothesis = if attempt.ordinal == 4 {
-            Hypothesis::Supported
-        } else {
-            Hypothesis::Refuted
-        };
-        assert_eq!(
-            (attempt.hypothesis_outcome, attempt.bug_outcome),
-            (hypothesis, Bug::Remains)
-        );
+        let hypothesis = if attempt.ordinal == 4 { Hypothesis::Supported } else { Hypothesis::Refuted };
+        assert_eq!((attempt.hypothesis_outcome, attempt.bug_outcome), (hypothesis, Bug::Remains));
     }
     let lines: Vec<&str> = seed.lines().collect();
     let written = print(&incident);
@@ -144,96 +109,50 @@ fn other_hands() {
     let log = parse(text);
     let incident = only(text);
     assert_eq!(incident.title, "Slow start");
-    assert_eq!(
-        (incident.status, incident.status_note.as_str()),
-        (Status::Resolved, "Fixed in v3")
-    );
+    assert_eq!((incident.status, incident.status_note.as_str()), (Status::Resolved, "Fixed in v3"));
     assert_eq!(incident.ticket.as_deref(), Some("#41"));
     assert_eq!(incident.symptom, "takes a minute");
-    let [first, second] = &incident.attempts[..] else {
-        panic!("{incident:#?}")
-    };
+    let [first, second] = &incident.attempts[..] else { panic!("{incident:#?}") };
     assert_eq!(
         (first.ordinal, first.title.as_str(), first.action.as_str()),
         (1, "warm the cache", "ran twice")
     );
-    assert_eq!(
-        (first.hypothesis_outcome, first.bug_outcome),
-        (Hypothesis::Refuted, Bug::Remains)
-    );
-    assert_eq!(
-        (second.title.as_str(), second.result.as_str()),
-        ("drop the index", "works now\n- 2 s")
-    );
-    assert_eq!(
-        (second.hypothesis_outcome, second.bug_outcome),
-        (Hypothesis::Supported, Bug::Fixed)
-    );
+    assert_eq!((first.hypothesis_outcome, first.bug_outcome), (Hypothesis::Refuted, Bug::Remains));
+    assert_eq!((second.title.as_str(), second.result.as_str()), ("drop the index", "works now\n- 2 s"));
+    assert_eq!((second.hypothesis_outcome, second.bug_outcome), (Hypothesis::Supported, Bug::Fixed));
     assert_eq!(incident.differences[0].factor, "a | b");
     assert_eq!(
-        (
-            incident.differences[0].working.as_str(),
-            incident.differences[0].broken.as_str()
-        ),
+        (incident.differences[0].working.as_str(), incident.differences[0].broken.as_str()),
         ("new", "old\n2")
     );
     assert!(incident.differences[1].eliminated && incident.differences[1].factor == "ram");
     let done: Vec<bool> = incident.next.iter().map(|item| item.done).collect();
     assert_eq!(done, [false, true, true]);
     assert_eq!(incident.next[1].text, "two\n* nested");
-    assert_eq!(
-        (incident.root_cause.as_str(), incident.fix.as_str()),
-        ("An index.", "Dropped.")
-    );
+    assert_eq!((incident.root_cause.as_str(), incident.fix.as_str()), ("An index.", "Dropped."));
     assert_eq!(
         incident.notes,
-        [LoggedNote {
-            heading: "Timeline of events".into(),
-            text: "10:00 slow".into()
-        }]
+        [LoggedNote { heading: "Timeline of events".into(), text: "10:00 slow".into() }]
     );
-    assert_eq!(
-        log.warnings
-            .iter()
-            .map(|warning| warning.line)
-            .collect::<Vec<_>>(),
-        [44]
-    );
+    assert_eq!(log.warnings.iter().map(|warning| warning.line).collect::<Vec<_>>(), [44]);
 }
 
 #[test]
 fn several_incidents_and_parts_as_headings() {
     let text = "# Log\n\n## One\n\n**Status:** Blocked \u{2014} vendor\n**Owner:** me\n**Symptom:** hangs\n\n**Environment:**\n**GPU:** x\n**Driver:** y\n\n### What we tried\n\n#### 1. Wait\n\n##### What I did\nwaited\n\n##### Result\nnothing\n\n##### Raw output\ntext\n\n#### Attempt: shout\n\nloudly\n\n## Two\n\n### Symptom\n\ncrashes\n\n### Related files\n\n`a.rs`, `b.rs`\n\n## Not one\n\ntext\n";
     let log = parse(text);
-    let [one, two] = &log.incidents[..] else {
-        panic!("{log:#?}")
-    };
+    let [one, two] = &log.incidents[..] else { panic!("{log:#?}") };
     assert_eq!(
         (one.title.as_str(), one.status, one.status_note.as_str()),
         ("One", Status::Blocked, "vendor")
     );
     assert_eq!(one.environment, "**GPU:** x\n**Driver:** y");
-    assert_eq!(
-        one.notes,
-        [LoggedNote {
-            heading: "Owner".into(),
-            text: "me".into()
-        }]
-    );
-    assert_eq!(
-        (one.attempts[0].ordinal, one.attempts[0].title.as_str()),
-        (1, "Wait")
-    );
+    assert_eq!(one.notes, [LoggedNote { heading: "Owner".into(), text: "me".into() }]);
+    assert_eq!((one.attempts[0].ordinal, one.attempts[0].title.as_str()), (1, "Wait"));
     assert_eq!(one.attempts[0].action, "waited");
     assert_eq!(one.attempts[0].result, "nothing\n\n##### Raw output\ntext");
-    assert_eq!(
-        (one.attempts[1].ordinal, one.attempts[1].action.as_str()),
-        (2, "loudly")
-    );
-    assert_eq!(
-        (two.title.as_str(), two.symptom.as_str(), two.files.len()),
-        ("Two", "crashes", 2)
-    );
+    assert_eq!((one.attempts[1].ordinal, one.attempts[1].action.as_str()), (2, "loudly"));
+    assert_eq!((two.title.as_str(), two.symptom.as_str(), two.files.len()), ("Two", "crashes", 2));
     log.incidents.iter().for_each(assert_round_trip);
 }
 
@@ -249,15 +168,9 @@ fn a_fence_that_is_never_closed_is_text() {
 fn fixed_width_rows_that_are_odd() {
     let text = "## Bug\n\n**Symptom:** x\n\n### Key differences\n\n```\nFactor  Good one   Bad one\n------  ---------  -------\nwidth   a b        \u{8868}\u{793a}\nlong-word here     only bad\nfull12  a b c d e  x  y\n        more       and more\n```\n";
     let incident = only(text);
-    assert_eq!(
-        (incident.working_case.as_str(), incident.broken_case.as_str()),
-        ("Good one", "Bad one")
-    );
-    let rows: Vec<[&str; 3]> = incident
-        .differences
-        .iter()
-        .map(|row| [&*row.factor, &*row.working, &*row.broken])
-        .collect();
+    assert_eq!((incident.working_case.as_str(), incident.broken_case.as_str()), ("Good one", "Bad one"));
+    let rows: Vec<[&str; 3]> =
+        incident.differences.iter().map(|row| [&*row.factor, &*row.working, &*row.broken]).collect();
     assert_eq!(rows[0], ["width", "a b", "\u{8868}\u{793a}"]);
     assert_eq!(rows[1], ["long-word here", "", "only bad"]);
     assert_eq!(rows[2], ["full12", "a b c d e\nmore", "x  y\nand more"]);
@@ -424,10 +337,7 @@ const SHAPES: [&str; 30] = [
 
 #[test]
 fn nasty_shapes_survive_the_round_trip() {
-    for (head, shape) in HEADS
-        .into_iter()
-        .flat_map(|head| SHAPES.map(|shape| (head, shape)))
-    {
+    for (head, shape) in HEADS.into_iter().flat_map(|head| SHAPES.map(|shape| (head, shape))) {
         let text = format!("{head}{}\n```\n", shape.repeat(2_000 / shape.len()));
         parse(&text).incidents.iter().for_each(assert_round_trip);
     }
@@ -437,11 +347,7 @@ fn nasty_shapes_survive_the_round_trip() {
 #[test]
 fn a_megabyte_in_one_shape_is_read() {
     for (at, shape) in SHAPES.into_iter().enumerate() {
-        let text = format!(
-            "{}{}\n```\n",
-            HEADS[at % HEADS.len()],
-            shape.repeat(1_000_000 / shape.len())
-        );
+        let text = format!("{}{}\n```\n", HEADS[at % HEADS.len()], shape.repeat(1_000_000 / shape.len()));
         parse(&text).incidents.iter().map(print).for_each(drop);
     }
 }
@@ -449,10 +355,7 @@ fn a_megabyte_in_one_shape_is_read() {
 #[test]
 #[ignore = "every head with every shape takes minutes; for whoever changes the reader"]
 fn a_megabyte_in_every_shape_is_read() {
-    for (head, shape) in HEADS
-        .into_iter()
-        .flat_map(|head| SHAPES.map(|shape| (head, shape)))
-    {
+    for (head, shape) in HEADS.into_iter().flat_map(|head| SHAPES.map(|shape| (head, shape))) {
         let text = format!("{head}{}\n```\n", shape.repeat(1_000_000 / shape.len()));
         let start = std::time::Instant::now();
         let incidents = parse(&text).incidents;

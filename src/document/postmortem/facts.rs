@@ -45,11 +45,7 @@ pub(super) fn summary(input: &DraftInput<'_>) -> Value {
     }
     for (label, value, gap) in [
         ("Ticket", ticket.as_str(), "no ticket is recorded."),
-        (
-            "Pull request",
-            pr.as_deref().unwrap_or_default(),
-            "no pull request is recorded for the fix.",
-        ),
+        ("Pull request", pr.as_deref().unwrap_or_default(), "no pull request is recorded for the fix."),
         ("Owner", owner.as_str(), "nobody is named as the owner."),
     ] {
         if value.is_empty() {
@@ -60,10 +56,7 @@ pub(super) fn summary(input: &DraftInput<'_>) -> Value {
     }
     if incident.status.rivals().next().is_some() {
         let rivals: Vec<&str> = incident.status.rivals().map(|s| s.as_str()).collect();
-        gaps.push(format!(
-            "the status is disputed: {} was recorded at the same time.",
-            rivals.join(", ")
-        ));
+        gaps.push(format!("the status is disputed: {} was recorded at the same time.", rivals.join(", ")));
     }
     json!({
         "what": sentence(title(incident)),
@@ -112,11 +105,7 @@ pub(super) fn cause(input: &DraftInput<'_>) -> Value {
     match incident.cause() {
         Some(cause) if cause.state == CauseState::Confirmed => {
             text = block(&cause.text);
-            source = format!(
-                "{}, confirmed by {}",
-                event(Some(cause.proposed.event)),
-                event(cause.state_by)
-            );
+            source = format!("{}, confirmed by {}", event(Some(cause.proposed.event)), event(cause.state_by));
             if !cause.rivals.is_empty() {
                 let rivals: Vec<&str> = cause.rivals.iter().map(|s| s.as_str()).collect();
                 gaps.push(format!(
@@ -165,12 +154,7 @@ pub(super) fn cause(input: &DraftInput<'_>) -> Value {
 
 /// Links in force whose commit the caller did not find.
 fn unresolved(incident: &Incident, role: Role, input: &DraftInput<'_>) -> Vec<String> {
-    let known: Vec<_> = input
-        .fixes
-        .iter()
-        .chain(input.offending)
-        .map(|c| &c.commit)
-        .collect();
+    let known: Vec<_> = input.fixes.iter().chain(input.offending).map(|c| &c.commit).collect();
     incident
         .links_as(role)
         .filter(|link| !known.contains(&&link.commit))
@@ -192,21 +176,13 @@ pub(super) fn mechanism(incident: &Incident) -> Value {
         gaps.push("nobody recorded how the cause leads to the symptom.".to_owned());
     }
     let case = |name: &str, otherwise: &str| {
-        if name.trim().is_empty() {
-            otherwise.to_owned()
-        } else {
-            line(name)
-        }
+        if name.trim().is_empty() { otherwise.to_owned() } else { line(name) }
     };
     let differences = incident
         .differences
         .iter()
         .map(|d| {
-            let ruled_out = if d.eliminated {
-                " (shown not to matter)"
-            } else {
-                ""
-            };
+            let ruled_out = if d.eliminated { " (shown not to matter)" } else { "" };
             format!(
                 "{}: {} against {}{ruled_out}, {}",
                 line(&d.factor),
@@ -228,17 +204,9 @@ pub(super) fn mechanism(incident: &Incident) -> Value {
 
 /// Attempts that a fix link names, then those that ended with the bug gone.
 fn fixing(incident: &Incident) -> Vec<&Attempt> {
-    let linked = |a: &Attempt| {
-        incident
-            .links_as(Role::Fix)
-            .any(|l| l.attempt == Some(a.started.event))
-    };
+    let linked = |a: &Attempt| incident.links_as(Role::Fix).any(|l| l.attempt == Some(a.started.event));
     let gone = |a: &Attempt| a.ended.is_some() && a.outcome.bug == Bug::Fixed;
-    incident
-        .attempts
-        .iter()
-        .filter(|a| linked(a) || gone(a))
-        .collect()
+    incident.attempts.iter().filter(|a| linked(a) || gone(a)).collect()
 }
 
 pub(super) fn fix(input: &DraftInput<'_>) -> Value {
@@ -251,29 +219,17 @@ pub(super) fn fix(input: &DraftInput<'_>) -> Value {
             "no commit that resolves is linked as the fix (`git incident link COMMIT --as fix`).".to_owned(),
         );
     }
-    let files = input
-        .changed
-        .iter()
-        .map(|f| format!("{} ({})", markdown::code(&f.path, 200), f.size()))
-        .collect();
+    let files =
+        input.changed.iter().map(|f| format!("{} ({})", markdown::code(&f.path, 200), f.size())).collect();
 
-    let accounts = incident
-        .cause()
-        .map(|c| c.accounts.as_slice())
-        .unwrap_or_default();
+    let accounts = incident.cause().map(|c| c.accounts.as_slice()).unwrap_or_default();
     let mut reasons = Vec::new();
     let mut explained = false;
     for tried in fixing(incident).into_iter().take(MOST) {
         if !tried.action.trim().is_empty() {
-            reasons.push(sentence(format!(
-                "What was done ({}): {}",
-                attempt(tried),
-                line(&tried.action)
-            )));
+            reasons.push(sentence(format!("What was done ({}): {}", attempt(tried), line(&tried.action))));
         }
-        let how = accounts
-            .iter()
-            .find(|a| a.attempt == tried.started.event && !a.how.trim().is_empty());
+        let how = accounts.iter().find(|a| a.attempt == tried.started.event && !a.how.trim().is_empty());
         if let Some(account) = how {
             explained = true;
             reasons.push(sentence(format!(
@@ -310,41 +266,27 @@ pub(super) fn fix(input: &DraftInput<'_>) -> Value {
 /// A change that did not fix it, and what was wrong with it.
 fn earlier_fix(incident: &Incident, link: &Link) -> (String, Option<String>) {
     let short = link.commit.short();
-    let pr = if link.pr.trim().is_empty() {
-        String::new()
-    } else {
-        format!(", {}", line(&link.pr))
-    };
+    let pr = if link.pr.trim().is_empty() { String::new() } else { format!(", {}", line(&link.pr)) };
     let text = format!("commit `{short}` {} ({}{pr})", line(&link.subject), link.role);
     let tried = link.attempt.and_then(|id| incident.attempt(id));
     let conclusion = tried.map(|a| line(&a.conclusion)).unwrap_or_default();
     match (tried, conclusion.is_empty()) {
-        (Some(tried), false) => (
-            sentence(format!("{text}, {}: {conclusion}", attempt(tried))),
-            None,
-        ),
+        (Some(tried), false) => (sentence(format!("{text}, {}: {conclusion}", attempt(tried))), None),
         _ if link.role == Role::Revert => (sentence(text), None),
-        _ => (
-            sentence(text),
-            Some(format!("nobody recorded what was wrong with commit `{short}`.")),
-        ),
+        _ => (sentence(text), Some(format!("nobody recorded what was wrong with commit `{short}`."))),
     }
 }
 
 pub(super) fn slipped(input: &DraftInput<'_>) -> Value {
     let opened = input.incident.opened.as_ref().map(|s| s.at.to_date());
-    let known = input
-        .offending
-        .iter()
-        .find(|c| !c.date.trim().is_empty())
-        .map(|c| {
-            let opened = opened.map_or_else(String::new, |day| format!("; the incident was opened on {day}"));
-            format!(
-                "Commit `{}`, linked as the one that brought it, is dated {}{opened}.",
-                c.commit.short(),
-                line(&c.date)
-            )
-        });
+    let known = input.offending.iter().find(|c| !c.date.trim().is_empty()).map(|c| {
+        let opened = opened.map_or_else(String::new, |day| format!("; the incident was opened on {day}"));
+        format!(
+            "Commit `{}`, linked as the one that brought it, is dated {}{opened}.",
+            c.commit.short(),
+            line(&c.date)
+        )
+    });
     json!({ "known": known })
 }
 
@@ -364,10 +306,8 @@ pub(super) fn confirming(incident: &Incident) -> Option<String> {
     let id = cause.disproof?;
     let mut text = format!("{}.", attempt_named(incident, id));
     if let Some(tried) = incident.attempt(id) {
-        for (label, what) in [
-            ("It would have been disproved by", &tried.disproof),
-            ("Result", &tried.result),
-        ] {
+        for (label, what) in [("It would have been disproved by", &tried.disproof), ("Result", &tried.result)]
+        {
             if !what.trim().is_empty() {
                 text = format!("{text} {}", sentence(format!("{label}: {}", line(what))));
             }

@@ -12,12 +12,7 @@ use crate::model::status::CauseState;
 const MOST: usize = 100;
 
 pub(super) fn found(incident: &Incident) -> Value {
-    let attempts: Vec<Value> = incident
-        .attempts
-        .iter()
-        .take(MOST)
-        .map(|a| one(incident, a))
-        .collect();
+    let attempts: Vec<Value> = incident.attempts.iter().take(MOST).map(|a| one(incident, a)).collect();
     let more = incident.attempts.len().saturating_sub(MOST);
     let rejected = incident
         .causes
@@ -29,11 +24,7 @@ pub(super) fn found(incident: &Incident) -> Value {
             } else {
                 line(&c.reason)
             };
-            sentence(format!(
-                "{} ({}), rejected: {reason}",
-                line(&c.text),
-                event(Some(c.proposed.event))
-            ))
+            sentence(format!("{} ({}), rejected: {reason}", line(&c.text), event(Some(c.proposed.event))))
         })
         .collect();
     let mut gaps = Vec::new();
@@ -95,17 +86,10 @@ fn one(incident: &Incident, tried: &Attempt) -> Value {
         .and_then(|c| c.accounts.iter().find(|a| a.attempt == tried.started.event))
         .filter(|a| !a.how.trim().is_empty());
     if let Some(account) = account {
-        facts.push(format!(
-            "**How the cause accounts for it:** {}",
-            line(&account.how)
-        ));
+        facts.push(format!("**How the cause accounts for it:** {}", line(&account.how)));
     }
     let mut commits: Vec<String> = Vec::new();
-    for link in incident
-        .links
-        .iter()
-        .filter(|l| !l.unlinked && l.attempt == Some(tried.started.event))
-    {
+    for link in incident.links.iter().filter(|l| !l.unlinked && l.attempt == Some(tried.started.event)) {
         commits.push(format!("`{}` ({})", link.commit.short(), link.role));
     }
     if !commits.is_empty() {
@@ -151,10 +135,7 @@ fn evidence_of(incident: &Incident, tried: &Attempt) -> Vec<String> {
         .iter()
         .filter(|e| e.attempt == Some(tried.started.event))
         .map(super::sources::evidence);
-    let ran = tried
-        .runs()
-        .flat_map(|r| &r.evidence)
-        .map(|oid| evidence_named(incident, oid));
+    let ran = tried.runs().flat_map(|r| &r.evidence).map(|oid| evidence_named(incident, oid));
     let mut seen = Vec::new();
     for item in stored.chain(ran) {
         if !seen.contains(&item) {

@@ -21,10 +21,7 @@ pub(super) fn block(text: &str) -> String {
 
 /// An event, such as the one that set a symptom.
 pub(super) fn event(id: Option<EventId>) -> String {
-    id.map_or_else(
-        || "source unknown".to_owned(),
-        |id| format!("event `{}`", id.short()),
-    )
+    id.map_or_else(|| "source unknown".to_owned(), |id| format!("event `{}`", id.short()))
 }
 
 /// An attempt, as a link to its heading.
@@ -35,10 +32,7 @@ pub(super) fn attempt(attempt: &Attempt) -> String {
 
 /// An attempt that an event names; its lines may be missing.
 pub(super) fn attempt_named(incident: &Incident, id: EventId) -> String {
-    incident.attempt(id).map_or_else(
-        || format!("attempt `{}` (its lines are missing)", id.short()),
-        attempt,
-    )
+    incident.attempt(id).map_or_else(|| format!("attempt `{}` (its lines are missing)", id.short()), attempt)
 }
 
 /// A stored file.
@@ -67,21 +61,10 @@ pub(super) fn evidence_named(incident: &Incident, oid: &Oid) -> String {
 
 /// A commit: name, subject, day, pull request.
 pub(super) fn commit(facts: &CommitFacts) -> String {
-    let details: Vec<String> = [&facts.date, &facts.pr]
-        .into_iter()
-        .filter(|d| !d.trim().is_empty())
-        .map(|d| line(d))
-        .collect();
-    let details = if details.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", details.join(", "))
-    };
-    format!(
-        "commit `{}` {}{details}",
-        facts.commit.short(),
-        line(&facts.subject)
-    )
+    let details: Vec<String> =
+        [&facts.date, &facts.pr].into_iter().filter(|d| !d.trim().is_empty()).map(|d| line(d)).collect();
+    let details = if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
+    format!("commit `{}` {}{details}", facts.commit.short(), line(&facts.subject))
 }
 
 /// The first `most` of a list, and how many more there are.
@@ -96,9 +79,5 @@ pub(super) fn cut(mut items: Vec<String>, most: usize) -> Vec<String> {
 
 /// A statement that ends like a sentence, whatever the text in it ends with.
 pub(super) fn sentence(text: String) -> String {
-    if text.ends_with(['.', '!', '?', '…', '|']) {
-        text
-    } else {
-        text + "."
-    }
+    if text.ends_with(['.', '!', '?', '…', '|']) { text } else { text + "." }
 }

@@ -32,10 +32,7 @@ fn fold(events: Vec<Data>) -> Incident {
             at: Timestamp::from_millis(opened.millis() + i as i64 * 3_600_000),
             by: None,
         };
-        let context = crate::event::Context {
-            stamp,
-            is_after: &|_| true,
-        };
+        let context = crate::event::Context { stamp, is_after: &|_| true };
         data.apply(&context, &mut incident);
     }
     incident
@@ -74,18 +71,11 @@ fn incident(text: &dyn Fn(&str) -> String) -> Incident {
             ticket: text("GPU-123"),
             symptom: text("`softmax([1000, 1000])` prints:\n\n```\nnan nan\n```\n\nSmall inputs are right."),
             environment: text("B200, driver 570.1"),
-            files: vec![FileRef {
-                path: text("softmax.py"),
-                note: text("the kernel"),
-            }],
+            files: vec![FileRef { path: text("softmax.py"), note: text("the kernel") }],
             labels: vec![],
         }
         .into(),
-        ReproSet {
-            command: vec!["python3".into(), text("check softmax.py")],
-            ..ReproSet::default()
-        }
-        .into(),
+        ReproSet { command: vec!["python3".into(), text("check softmax.py")], ..ReproSet::default() }.into(),
         ran(5, 5, 'c', &text("Zen 5")),
         AttemptStarted {
             title: text("clamp the output"),
@@ -113,16 +103,8 @@ fn incident(text: &dyn Fn(&str) -> String) -> Incident {
             ..EvidenceAdded::default()
         }
         .into(),
-        CauseProposed {
-            text: text("the division loses digits"),
-            ..CauseProposed::default()
-        }
-        .into(),
-        CauseRejected {
-            cause: id(9),
-            reason: text("NaN stands there before it"),
-        }
-        .into(),
+        CauseProposed { text: text("the division loses digits"), ..CauseProposed::default() }.into(),
+        CauseRejected { cause: id(9), reason: text("NaN stands there before it") }.into(),
         CauseProposed {
             text: text("`exp(x)` is taken of the raw input and is `inf` above 709"),
             ..CauseProposed::default()
@@ -131,25 +113,14 @@ fn incident(text: &dyn Fn(&str) -> String) -> Incident {
         CauseConfirmed {
             cause: id(11),
             accounts: vec![
-                Account {
-                    attempt: id(3),
-                    how: text("clamping NaN keeps NaN"),
-                },
-                Account {
-                    attempt: id(6),
-                    how: text("without the overflow there is no inf to divide"),
-                },
+                Account { attempt: id(3), how: text("clamping NaN keeps NaN") },
+                Account { attempt: id(6), how: text("without the overflow there is no inf to divide") },
             ],
             disproof: Some(id(6)),
             mechanism: text("`inf / inf` is NaN, and every row with one is NaN"),
         }
         .into(),
-        linked(
-            '1',
-            Role::Fix,
-            Some(6),
-            &text("Shift softmax inputs by their maximum"),
-        ),
+        linked('1', Role::Fix, Some(6), &text("Shift softmax inputs by their maximum")),
         ran(4, 0, 'a', &text("Zen 5")),
         GateRecorded {
             gate: text("correctness"),
@@ -174,10 +145,7 @@ fn incident(text: &dyn Fn(&str) -> String) -> Incident {
             ..DifferenceSet::default()
         }
         .into(),
-        NextAdded {
-            text: text("audit the other kernels for raw exp"),
-        }
-        .into(),
+        NextAdded { text: text("audit the other kernels for raw exp") }.into(),
     ]);
     incident.id = Some(oid('f'));
     incident
@@ -223,11 +191,7 @@ fn write(incident: &Incident, text: &dyn Fn(&str) -> String) -> String {
         },
         fixes: &[facts('1', text, "Shift softmax inputs by their maximum")],
         offending: &[facts('0', text, "Write softmax by hand")],
-        changed: &[ChangedFile {
-            path: text("softmax.py"),
-            added: Some(3),
-            deleted: Some(1),
-        }],
+        changed: &[ChangedFile { path: text("softmax.py"), added: Some(3), deleted: Some(1) }],
         owner: &text("Ada"),
     })
     .unwrap()
@@ -238,10 +202,9 @@ fn write(incident: &Incident, text: &dyn Fn(&str) -> String) -> String {
 fn outline(markdown: &str) -> (Vec<String>, Vec<String>, Vec<String>) {
     let (mut tops, mut blocks, mut odd) = (Vec::new(), Vec::new(), Vec::new());
     let mut open: Option<(HeadingLevel, String)> = None;
-    for event in Parser::new_ext(
-        markdown,
-        Options::ENABLE_TABLES | Options::ENABLE_GFM | Options::ENABLE_TASKLISTS,
-    ) {
+    for event in
+        Parser::new_ext(markdown, Options::ENABLE_TABLES | Options::ENABLE_GFM | Options::ENABLE_TASKLISTS)
+    {
         match event {
             Event::Start(Tag::Heading { level, .. }) => open = Some((level, String::new())),
             Event::End(TagEnd::Heading(_)) => match open.take() {
@@ -272,25 +235,15 @@ fn the_softmax_incident_drafts_as_it_should() {
     let plain = |t: &str| t.to_owned();
     let got = write(&incident(&plain), &plain);
     assert_eq!(got, include_str!("golden.md"), "{got}");
-    assert_eq!(
-        got,
-        write(&incident(&plain), &plain),
-        "the same input gives the same bytes"
-    );
+    assert_eq!(got, write(&incident(&plain), &plain), "the same input gives the same bytes");
 }
 
 #[test]
 fn an_empty_incident_is_all_gaps() {
-    let incident = Incident {
-        id: Some(oid('f')),
-        ..Incident::default()
-    };
+    let incident = Incident { id: Some(oid('f')), ..Incident::default() };
     let got = draft(&DraftInput {
         incident: &incident,
-        validation: Validation {
-            needed: crate::model::rate::NEVER,
-            ..Validation::default()
-        },
+        validation: Validation { needed: crate::model::rate::NEVER, ..Validation::default() },
         fixes: &[],
         offending: &[],
         changed: &[],
@@ -313,10 +266,7 @@ fn what_was_not_run_is_said() {
     let mut incident = incident(&plain);
     incident.repro.runs[0].environment = json!({"gpus": [{"name": "B200", "driver": "570"}]});
     let got = write(&incident, &plain);
-    assert!(
-        got.contains("- The fix on B200 (driver 570), where the bug was measured.\n"),
-        "{got}"
-    );
+    assert!(got.contains("- The fix on B200 (driver 570), where the bug was measured.\n"), "{got}");
     assert!(got.contains("- Gate `v3` on the fix: not-run.\n"));
 }
 
@@ -353,8 +303,7 @@ fn the_longest_incident_stays_within_the_fuel() {
         let mut next = attempt.clone();
         next.ordinal = ordinal;
         for _ in 0..9 {
-            next.rivals
-                .add(next.started.event, (Outcome::default(), plain("x")));
+            next.rivals.add(next.started.event, (Outcome::default(), plain("x")));
         }
         incident.attempts.push(next);
     }

@@ -51,29 +51,17 @@ pub(super) fn validation(input: &DraftInput<'_>) -> Value {
         not_run.push("The repro on the fix.".to_owned());
     } else {
         let on = machines(&judged);
-        facts.push(format!(
-            "**Configurations of the fix:** {}: {}",
-            on.len(),
-            on.join("; ")
-        ));
+        facts.push(format!("**Configurations of the fix:** {}: {}", on.len(), on.join("; ")));
         for machine in machines(&measured).into_iter().filter(|m| !on.contains(m)) {
             not_run.push(format!("The fix on {machine}, where the bug was measured."));
         }
     }
 
     let newest = describe::newest_gates(incident);
-    let (here, elsewhere): (Vec<_>, Vec<_>) = newest
-        .into_iter()
-        .partition(|g| numbers.tree.is_some() && g.tree == numbers.tree);
-    for gate in here
-        .iter()
-        .filter(|g| matches!(g.verdict, Verdict::NotRun | Verdict::Inconclusive))
-    {
-        not_run.push(format!(
-            "Gate {} on the fix: {}.",
-            markdown::code(&gate.gate, 80),
-            gate.verdict
-        ));
+    let (here, elsewhere): (Vec<_>, Vec<_>) =
+        newest.into_iter().partition(|g| numbers.tree.is_some() && g.tree == numbers.tree);
+    for gate in here.iter().filter(|g| matches!(g.verdict, Verdict::NotRun | Verdict::Inconclusive)) {
+        not_run.push(format!("Gate {} on the fix: {}.", markdown::code(&gate.gate, 80), gate.verdict));
     }
     for gate in &elsewhere {
         if !here.iter().any(|g| g.gate == gate.gate) {
@@ -101,10 +89,7 @@ pub(super) fn validation(input: &DraftInput<'_>) -> Value {
 /// What the fix showed against what the rate asks for.
 fn asked(input: &DraftInput<'_>, gaps: &mut Vec<String>) -> String {
     let numbers = &input.validation;
-    let on = numbers
-        .commit
-        .as_ref()
-        .map_or_else(String::new, |c| format!(" (commit `{}`)", c.short()));
+    let on = numbers.commit.as_ref().map_or_else(String::new, |c| format!(" (commit `{}`)", c.short()));
     let asked = if numbers.needed == rate::NEVER {
         gaps.push(
             "how often the fix must pass is unknown: the repro never showed the bug without it.".to_owned(),
@@ -132,30 +117,18 @@ fn seen_when(incident: &Incident) -> String {
     match incident.repro.fails_when {
         FailsWhen::Exit => "it exits with another status than 0".to_owned(),
         FailsWhen::Timeout => "it does not end in time".to_owned(),
-        FailsWhen::Output => format!(
-            "its output holds {}",
-            markdown::code(&incident.repro.pattern, 120)
-        ),
+        FailsWhen::Output => format!("its output holds {}", markdown::code(&incident.repro.pattern, 120)),
         FailsWhen::Verdict => "it prints `VERDICT: fail`".to_owned(),
     }
 }
 
 fn series<'a>(incident: &'a Incident, events: &[EventId]) -> Vec<&'a ReproRun> {
-    incident
-        .repro
-        .runs
-        .iter()
-        .filter(|r| events.contains(&r.stamp.event))
-        .collect()
+    incident.repro.runs.iter().filter(|r| events.contains(&r.stamp.event)).collect()
 }
 
 fn machine(run: &ReproRun) -> String {
     let text = describe::machine(&run.environment);
-    if text.is_empty() {
-        "a device that was not recorded".to_owned()
-    } else {
-        line(&text)
-    }
+    if text.is_empty() { "a device that was not recorded".to_owned() } else { line(&text) }
 }
 
 /// Where series ran, each machine once, in the order of the ledger.
@@ -171,15 +144,8 @@ fn machines(runs: &[&ReproRun]) -> Vec<String> {
 }
 
 fn one_series(run: &ReproRun) -> String {
-    let stored = run
-        .evidence
-        .first()
-        .map_or_else(String::new, |oid| format!(", evidence `{}`", oid.short()));
-    let dirty = if run.dirty {
-        ", working tree of the same content"
-    } else {
-        ""
-    };
+    let stored = run.evidence.first().map_or_else(String::new, |oid| format!(", evidence `{}`", oid.short()));
+    let dirty = if run.dirty { ", working tree of the same content" } else { "" };
     format!(
         "{} UTC: seen in {} of {} runs in {}, {}{dirty} ({}{stored})",
         run.stamp.at.to_minute(),
@@ -193,18 +159,10 @@ fn one_series(run: &ReproRun) -> String {
 
 fn one_gate(gate: &GateResult) -> String {
     let device = line(&gate.device);
-    let on = if device.is_empty() {
-        String::new()
-    } else {
-        format!(" on {device}")
-    };
-    let record = gate.descriptor.as_ref().map_or_else(
-        || event(Some(gate.stamp.event)),
-        |d| format!("record `{}`", d.short()),
-    );
-    format!(
-        "{}: {}{on} ({record})",
-        markdown::code(&gate.gate, 80),
-        gate.verdict
-    )
+    let on = if device.is_empty() { String::new() } else { format!(" on {device}") };
+    let record = gate
+        .descriptor
+        .as_ref()
+        .map_or_else(|| event(Some(gate.stamp.event)), |d| format!("record `{}`", d.short()));
+    format!("{}: {}{on} ({record})", markdown::code(&gate.gate, 80), gate.verdict)
 }

@@ -40,9 +40,7 @@ pub struct Author {
 /// most lines first. Lines that are only added have no author yet and count for nobody.
 pub fn log_authors_of_lines(git: &Git, base: &str, tip: &str, limits: BlameLimits) -> Result<Vec<Author>> {
     refuse_options(&[base, tip])?;
-    let patch = pinned_diff(git)
-        .args(["-M", "-U0", base, tip, "--", ":/"])
-        .bytes()?;
+    let patch = pinned_diff(git).args(["-M", "-U0", base, tip, "--", ":/"]).bytes()?;
     let mut files: Vec<(PathBuf, Vec<(u64, u64)>)> = removed_ranges(&patch).into_iter().collect();
     let removed = |ranges: &[(u64, u64)]| ranges.iter().map(|(_, count)| *count).sum::<u64>();
     files.sort_by(|(a, one), (b, other)| removed(other).cmp(&removed(one)).then_with(|| a.cmp(b)));
@@ -58,12 +56,7 @@ pub fn log_authors_of_lines(git: &Git, base: &str, tip: &str, limits: BlameLimit
     }
     let mut authors: Vec<Author> = people
         .into_iter()
-        .map(|((name, email), (lines, files))| Author {
-            name,
-            email,
-            lines,
-            files,
-        })
+        .map(|((name, email), (lines, files))| Author { name, email, lines, files })
         .collect();
     authors.sort_by_key(|author| std::cmp::Reverse(author.lines));
     Ok(authors)
@@ -101,10 +94,7 @@ fn hunk(line: &[u8]) -> Option<((u64, u64), (u64, u64))> {
     let mut side = |sign: char| {
         let word = words.next()?.strip_prefix(sign)?;
         let (start, count) = word.split_once(',').unwrap_or((word, "1"));
-        Some((
-            start.parse::<u64>().ok()?,
-            count.parse::<u64>().ok()?.min(1 << 32),
-        ))
+        Some((start.parse::<u64>().ok()?, count.parse::<u64>().ok()?.min(1 << 32)))
     };
     Some((side('-')?, side('+')?))
 }
@@ -197,13 +187,7 @@ mod tests {
             diff --git \"a/\\303\\244\\t\" b/z\n--- \"a/\\303\\244\\t\"\n+++ b/z\n@@ -1,2 +1 @@\n-1\n-2\n+3\n\
             diff --git a/new b/new\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n";
         let ranges: Vec<_> = removed_ranges(patch).into_iter().collect();
-        assert_eq!(
-            ranges,
-            [
-                ("x".into(), vec![(2, 1), (20, 3)]),
-                ("\u{e4}\t".into(), vec![(1, 2)])
-            ]
-        );
+        assert_eq!(ranges, [("x".into(), vec![(2, 1), (20, 3)]), ("\u{e4}\t".into(), vec![(1, 2)])]);
     }
 
     proptest! {

@@ -43,21 +43,11 @@ pub fn commit_info(git: &Git, revision: &str) -> Result<CommitInfo> {
     refuse_options(&[revision])?;
     let format = "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%s%x00%B";
     let bytes = git
-        .call([
-            "log",
-            "-1",
-            "--no-show-signature",
-            "--no-notes",
-            "--no-color",
-            "--encoding=UTF-8",
-            format,
-        ])
+        .call(["log", "-1", "--no-show-signature", "--no-notes", "--no-color", "--encoding=UTF-8", format])
         .args([&format!("{revision}^{{commit}}"), "--"])
         .bytes()
         .map_err(|error| {
-            error
-                .while_doing(format!("`{revision}` names no commit"))
-                .hint("see `git log --oneline --all`")
+            error.while_doing(format!("`{revision}` names no commit")).hint("see `git log --oneline --all`")
         })?;
     let found: Vec<String> = bytes.split(|byte| *byte == 0).map(text).collect();
     let [
@@ -104,34 +94,16 @@ pub fn patch_id(git: &Git, commit: &str) -> Result<Option<String>> {
 /// White space counts (`--verbatim`): with `--stable` a line inside and outside a Python `if` has
 /// the same id. Two programs run, connected to each other, however many commits there are.
 pub fn patch_ids(git: &Git, commits: &[&str]) -> Result<Vec<(String, String)>> {
-    if let Some(odd) = commits
-        .iter()
-        .find(|oid| oid.len() < 40 || !oid.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    if let Some(odd) =
+        commits.iter().find(|oid| oid.len() < 40 || !oid.bytes().all(|byte| byte.is_ascii_hexdigit()))
     {
-        return Err(Error::usage(format!(
-            "`{}` is no full object id",
-            odd.escape_debug()
-        )));
+        return Err(Error::usage(format!("`{}` is no full object id", odd.escape_debug())));
     }
     let mut differ = git
         .clone()
         .config("diff.orderFile", "/dev/null")
-        .call([
-            "diff-tree",
-            "--stdin",
-            "--root",
-            "-p",
-            "--no-renames",
-            "--full-index",
-            "--no-ext-diff",
-        ])
-        .args([
-            "--no-textconv",
-            "--no-color",
-            "-U3",
-            "--diff-algorithm=myers",
-            "--ignore-submodules=none",
-        ])
+        .call(["diff-tree", "--stdin", "--root", "-p", "--no-renames", "--full-index", "--no-ext-diff"])
+        .args(["--no-textconv", "--no-color", "-U3", "--diff-algorithm=myers", "--ignore-submodules=none"])
         .into_command();
     let mut namer = git.call(["patch-id", "--verbatim"]).into_command();
     let broken = |error: std::io::Error| Error::refused("lost a pipe to git").because(error);
@@ -142,15 +114,8 @@ pub fn patch_ids(git: &Git, commits: &[&str]) -> Result<Vec<(String, String)>> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| cannot_start("git diff-tree", &error))?;
-    let patches = differ
-        .stdout
-        .take()
-        .ok_or_else(|| Error::bug("git diff-tree has no output"))?;
-    let namer = namer
-        .stdin(patches)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
+    let patches = differ.stdout.take().ok_or_else(|| Error::bug("git diff-tree has no output"))?;
+    let namer = namer.stdin(patches).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let (mut input, list) = (differ.stdin.take(), commits.join("\n") + "\n");
     let output = std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -158,10 +123,7 @@ pub fn patch_ids(git: &Git, commits: &[&str]) -> Result<Vec<(String, String)>> {
                 let _ = input.write_all(list.as_bytes());
             }
         });
-        namer
-            .map_err(|error| cannot_start("git patch-id", &error))?
-            .wait_with_output()
-            .map_err(broken)
+        namer.map_err(|error| cannot_start("git patch-id", &error))?.wait_with_output().map_err(broken)
     });
     let differ = differ.wait().map_err(broken)?;
     let output = output?;
@@ -169,9 +131,8 @@ pub fn patch_ids(git: &Git, commits: &[&str]) -> Result<Vec<(String, String)>> {
         let words = text(&output.stderr);
         let mut error = Error::refused("cannot compute patch-ids");
         if words.contains("usage:") || words.contains("unknown option") {
-            error = error
-                .because("this git has no `git patch-id --verbatim`")
-                .hint("install git 2.39 or newer");
+            error =
+                error.because("this git has no `git patch-id --verbatim`").hint("install git 2.39 or newer");
         } else if !words.trim().is_empty() {
             error = error.because(words.trim());
         } else {
@@ -180,22 +141,14 @@ pub fn patch_ids(git: &Git, commits: &[&str]) -> Result<Vec<(String, String)>> {
         return Err(error);
     }
     let lines = text(&output.stdout);
-    let pair = |line: &str| {
-        line.split_once(' ')
-            .map(|(id, commit)| (commit.to_owned(), id.to_owned()))
-    };
+    let pair = |line: &str| line.split_once(' ').map(|(id, commit)| (commit.to_owned(), id.to_owned()));
     Ok(lines.lines().filter_map(pair).collect())
 }
 
 /// Whether git knows an object of that name; nothing is fetched for it.
 pub fn object_exists(git: &Git, oid: &str) -> Result<bool> {
     refuse_options(&[oid])?;
-    let call = git
-        .clone()
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .call(["cat-file", "--batch-check"]);
+    let call = git.clone().env("GIT_NO_LAZY_FETCH", "1").call(["cat-file", "--batch-check"]);
     let answer = call.stdin(format!("{oid}\n")).bytes()?;
-    Ok(fields(&answer)
-        .next()
-        .is_some_and(|line| !text(line).trim_end().ends_with(" missing")))
+    Ok(fields(&answer).next().is_some_and(|line| !text(line).trim_end().ends_with(" missing")))
 }

@@ -36,11 +36,7 @@ fn pinned_diff(git: &Git) -> Call {
             "--no-relative",
             "--diff-algorithm=myers",
         ])
-        .args([
-            "--ignore-submodules=none",
-            "--submodule=short",
-            "--inter-hunk-context=0",
-        ])
+        .args(["--ignore-submodules=none", "--submodule=short", "--inter-hunk-context=0"])
 }
 
 /// The fields of output made with `-z`.

@@ -10,19 +10,12 @@ use crate::model::{Error, Result};
 /// The difference between HEAD and the working tree, staged or not, as a patch that
 /// `git apply --binary` takes. Before the first commit: against the empty tree.
 pub fn dirty_diff(git: &Git) -> Result<Vec<u8>> {
-    let head = git
-        .call(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
-        .text_if_any()?;
+    let head = git.call(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).text_if_any()?;
     let base = match head {
         Some(head) => head,
-        None => git
-            .call(["hash-object", "-t", "tree", "--stdin"])
-            .stdin("")
-            .text()?,
+        None => git.call(["hash-object", "-t", "tree", "--stdin"]).stdin("").text()?,
     };
-    pinned_diff(git)
-        .args(["--binary", "--no-renames", "-U3", &base, "--"])
-        .bytes()
+    pinned_diff(git).args(["--binary", "--no-renames", "-U3", &base, "--"]).bytes()
 }
 
 /// What an untracked path is.
@@ -61,17 +54,8 @@ pub struct UntrackedList {
 /// The paths that are neither tracked nor ignored, `limit` of them at most.
 pub fn untracked(git: &Git, limit: usize) -> Result<UntrackedList> {
     let top = git.call(["rev-parse", "--show-toplevel"]).text()?;
-    let bytes = git
-        .call([
-            "ls-files",
-            "--others",
-            "--exclude-standard",
-            "-z",
-            "--full-name",
-            "--",
-            ":/",
-        ])
-        .bytes()?;
+    let bytes =
+        git.call(["ls-files", "--others", "--exclude-standard", "-z", "--full-name", "--", ":/"]).bytes()?;
     let mut list = UntrackedList::default();
     for name in fields(&bytes) {
         if list.entries.len() == limit {
@@ -87,10 +71,7 @@ pub fn untracked(git: &Git, limit: usize) -> Result<UntrackedList> {
             Ok(kind) if kind.is_file() => UntrackedKind::File(kind.len()),
             Ok(_) => UntrackedKind::Special,
         };
-        list.entries.push(Untracked {
-            path: name_only,
-            kind,
-        });
+        list.entries.push(Untracked { path: name_only, kind });
     }
     Ok(list)
 }
@@ -104,14 +85,7 @@ pub fn merge_base(git: &Git, one: &str, other: &str) -> Result<Option<String>> {
 /// The paths that differ between two trees; both names of a renamed file.
 pub fn changed_paths(git: &Git, base: &str, tip: &str) -> Result<Vec<PathBuf>> {
     refuse_options(&[base, tip])?;
-    let call = git.call([
-        "diff-tree",
-        "-r",
-        "-z",
-        "--no-renames",
-        "--name-only",
-        "--no-ext-diff",
-    ]);
+    let call = git.call(["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--no-ext-diff"]);
     let bytes = call.args([base, tip, "--"]).bytes()?;
     Ok(fields(&bytes).map(path).collect())
 }
@@ -132,15 +106,7 @@ pub struct DiffStat {
 /// Lines added and deleted per file between two trees.
 pub fn diff_stat(git: &Git, base: &str, tip: &str) -> Result<Vec<DiffStat>> {
     refuse_options(&[base, tip])?;
-    let call = git.call([
-        "diff-tree",
-        "-r",
-        "-z",
-        "-M",
-        "--numstat",
-        "--no-ext-diff",
-        "--no-textconv",
-    ]);
+    let call = git.call(["diff-tree", "-r", "-z", "-M", "--numstat", "--no-ext-diff", "--no-textconv"]);
     let bytes = call.args([base, tip, "--"]).bytes()?;
     let mut stats = Vec::new();
     let mut rest = fields(&bytes);
@@ -150,11 +116,7 @@ pub fn diff_stat(git: &Git, base: &str, tip: &str) -> Result<Vec<DiffStat>> {
             return Err(Error::refused("cannot read `git diff-tree --numstat`").because(text(entry)));
         };
         // A rename leaves the name empty and gives both in the fields that follow.
-        let (old, new) = if name.is_empty() {
-            (rest.next(), rest.next())
-        } else {
-            (None, Some(name))
-        };
+        let (old, new) = if name.is_empty() { (rest.next(), rest.next()) } else { (None, Some(name)) };
         stats.push(DiffStat {
             path: path(new.unwrap_or_default()),
             renamed_from: old.map(path),
@@ -167,10 +129,7 @@ pub fn diff_stat(git: &Git, base: &str, tip: &str) -> Result<Vec<DiffStat>> {
 
 /// Names of commits come from users and ledgers: one that starts with `-` would be an option.
 pub(super) fn refuse_options(revisions: &[&str]) -> Result<()> {
-    match revisions
-        .iter()
-        .find(|name| name.starts_with('-') || name.is_empty())
-    {
+    match revisions.iter().find(|name| name.starts_with('-') || name.is_empty()) {
         Some(name) => Err(Error::usage(format!("`{}` names no commit", name.escape_debug()))),
         None => Ok(()),
     }

@@ -10,9 +10,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let scene = Self {
-            root: tempfile::tempdir().unwrap(),
-        };
+        let scene = Self { root: tempfile::tempdir().unwrap() };
         scene.git().call(["init", "-q", "-b", "main", "."]).run().unwrap();
         scene
     }
@@ -40,10 +38,7 @@ impl Scene {
             .env("GIT_AUTHOR_NAME", author)
             .env("GIT_AUTHOR_EMAIL", format!("{author}@example.org"));
         git.call(["add", "-A"]).writes().run().unwrap();
-        git.call(["commit", "-q", "--allow-empty", "-m", message])
-            .writes()
-            .run()
-            .unwrap();
+        git.call(["commit", "-q", "--allow-empty", "-m", message]).writes().run().unwrap();
         git.call(["rev-parse", "HEAD"]).text().unwrap()
     }
 }
@@ -81,13 +76,7 @@ fn the_dirty_diff_rebuilds_the_tree_whatever_the_user_configured() {
     }
     assert_eq!(dirty_diff(&loud).unwrap(), plain);
     scene.git().call(["stash", "-q"]).writes().run().unwrap();
-    scene
-        .git()
-        .call(["apply", "--binary", "-"])
-        .writes()
-        .stdin(plain.clone())
-        .run()
-        .unwrap();
+    scene.git().call(["apply", "--binary", "-"]).writes().stdin(plain.clone()).run().unwrap();
     assert_eq!(dirty_diff(&scene.git()).unwrap(), plain);
 }
 
@@ -103,10 +92,7 @@ fn untracked_paths_are_told_apart() {
     scene.write("nested/file", "");
     let from_below = Git::at(scene.root.path().join("sub"));
     let list = untracked(&from_below, 10).unwrap();
-    let entry = |name: &str, kind| Untracked {
-        path: name.into(),
-        kind,
-    };
+    let entry = |name: &str, kind| Untracked { path: name.into(), kind };
     assert_eq!(
         list.entries,
         [
@@ -128,16 +114,10 @@ fn patch_ids_follow_the_change_and_see_white_space() {
     scene.write("f.py", "if x:\n    a()\n    b()\n");
     let inside = scene.commit("a", "inside");
     let empty = scene.commit("a", "empty");
-    git.call(["checkout", "-q", "--detach", &root])
-        .writes()
-        .run()
-        .unwrap();
+    git.call(["checkout", "-q", "--detach", &root]).writes().run().unwrap();
     scene.write("f.py", "if x:\n    a()\nb()\n");
     let outside = scene.commit("a", "outside");
-    git.call(["checkout", "-q", "--detach", &root])
-        .writes()
-        .run()
-        .unwrap();
+    git.call(["checkout", "-q", "--detach", &root]).writes().run().unwrap();
     scene.write("other", "");
     scene.commit("b", "moves the base");
     scene.write("f.py", "if x:\n    a()\n    b()\n");
@@ -148,18 +128,10 @@ fn patch_ids_follow_the_change_and_see_white_space() {
     assert_eq!(id(&empty), None);
     assert!(id(&root).is_some() && id("main~1") == id(&inside));
     let all = patch_ids(&git, &[&root, &empty, &inside]).unwrap();
-    assert_eq!(
-        all,
-        [
-            (root.clone(), id(&root).unwrap()),
-            (inside.clone(), id(&inside).unwrap())
-        ]
-    );
+    assert_eq!(all, [(root.clone(), id(&root).unwrap()), (inside.clone(), id(&inside).unwrap())]);
     // As the design names the commands.
-    let patch = git
-        .call(["diff-tree", "-p", "--no-renames", "--full-index", "-U3", &inside])
-        .bytes()
-        .unwrap();
+    let patch =
+        git.call(["diff-tree", "-p", "--no-renames", "--full-index", "-U3", &inside]).bytes().unwrap();
     let by_hand = git.call(["patch-id", "--verbatim"]).stdin(patch).text().unwrap();
     assert_eq!(by_hand.split(' ').next(), id(&inside).as_deref());
     assert!(patch_ids(&git, &["--all"]).is_err());
@@ -175,43 +147,22 @@ fn trees_are_compared_by_path_and_by_line() {
     scene.write("old name", "1\n2\n3\n4\n5\n");
     scene.write("bin", [0, 1]);
     let base = scene.commit("a", "base");
-    fs::rename(
-        scene.root.path().join("old name"),
-        scene.root.path().join("new\tname"),
-    )
-    .unwrap();
+    fs::rename(scene.root.path().join("old name"), scene.root.path().join("new\tname")).unwrap();
     scene.write("bin", [0, 2]);
     scene.write("more", "x\ny\n");
     let tip = scene.commit("a", "tip");
     let git = scene.git();
     let paths = changed_paths(&git, &base, &tip).unwrap();
-    assert_eq!(
-        paths,
-        [
-            Path::new("bin"),
-            Path::new("more"),
-            Path::new("new\tname"),
-            Path::new("old name")
-        ]
-    );
+    assert_eq!(paths, [Path::new("bin"), Path::new("more"), Path::new("new\tname"), Path::new("old name")]);
     let stats = diff_stat(&git, &base, &tip).unwrap();
     let binary = stats.iter().find(|stat| stat.path == Path::new("bin")).unwrap();
     assert_eq!((binary.added, binary.deleted), (None, None));
-    let renamed = stats
-        .iter()
-        .find(|stat| stat.path == Path::new("new\tname"))
-        .unwrap();
-    assert_eq!(
-        (renamed.renamed_from.as_deref(), renamed.added),
-        (Some(Path::new("old name")), Some(0))
-    );
+    let renamed = stats.iter().find(|stat| stat.path == Path::new("new\tname")).unwrap();
+    assert_eq!((renamed.renamed_from.as_deref(), renamed.added), (Some(Path::new("old name")), Some(0)));
     assert_eq!(stats.len(), 3);
     assert_eq!(diff_stat(&git, &base, &base).unwrap(), []);
     assert_eq!(merge_base(&git, &base, &tip).unwrap(), Some(base.clone()));
-    git.call(["checkout", "-q", "--orphan", "lone"])
-        .writes()
-        .run()
-        .unwrap();
+    git.call(["checkout", "-q", "--orphan", "lone"]).writes().run().unwrap();
     let lone = scene.commit("a", "lone");
     assert_eq!(merge_base(&git, &lone, &tip).unwrap(), None);
     assert!(changed_paths(&git, "--output=x", &tip).is_err());
@@ -233,20 +184,12 @@ fn the_people_who_know_the_lines_come_first() {
     let below = Git::at(scene.root.path().join("sub")).env("GIT_CONFIG_GLOBAL", "/dev/null");
     for git in [scene.git(), below] {
         let authors = log_authors_of_lines(&git, &base, &tip, BlameLimits::default()).unwrap();
-        let short: Vec<_> = authors
-            .iter()
-            .map(|one| (one.name.as_str(), one.lines, one.files))
-            .collect();
+        let short: Vec<_> = authors.iter().map(|one| (one.name.as_str(), one.lines, one.files)).collect();
         assert_eq!(short, [("ann", 2, 1), ("bob", 2, 2)]);
         assert_eq!(authors[0].email, "ann@example.org");
     }
     let one = BlameLimits { files: 1, hunks: 1 };
-    assert_eq!(
-        log_authors_of_lines(&scene.git(), &base, &tip, one)
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(log_authors_of_lines(&scene.git(), &base, &tip, one).unwrap().len(), 1);
 }
 
 #[test]
@@ -254,27 +197,13 @@ fn a_commit_is_described() {
     let scene = Scene::new();
     scene.write("f", "1");
     let first = scene.commit("ann", "subject\ngoes on\n\nbody\n\nIncident: 1");
-    let git = scene
-        .git()
-        .config("log.showSignature", "true")
-        .config("color.ui", "always");
+    let git = scene.git().config("log.showSignature", "true").config("color.ui", "always");
     let info = commit_info(&git, "HEAD").unwrap();
     assert_eq!((info.oid.as_str(), info.parents.len()), (first.as_str(), 0));
-    assert_eq!(
-        (info.subject.as_str(), info.author.seconds),
-        ("subject goes on", 1_600_000_000)
-    );
-    assert_eq!(
-        (info.author.name.as_str(), info.committer.email.as_str()),
-        ("ann", "c@example.org")
-    );
+    assert_eq!((info.subject.as_str(), info.author.seconds), ("subject goes on", 1_600_000_000));
+    assert_eq!((info.author.name.as_str(), info.committer.email.as_str()), ("ann", "c@example.org"));
     assert_eq!(info.message, "subject\ngoes on\n\nbody\n\nIncident: 1\n");
-    scene
-        .git()
-        .call(["tag", "-a", "-m", "t", "v1"])
-        .writes()
-        .run()
-        .unwrap();
+    scene.git().call(["tag", "-a", "-m", "t", "v1"]).writes().run().unwrap();
     assert_eq!(commit_info(&git, "v1").unwrap().oid, first);
     let error = commit_info(&git, "nowhere").unwrap_err();
     assert_eq!(error.what(), "`nowhere` names no commit");

@@ -27,18 +27,13 @@ pub(super) fn command(event: Event, missing: Missing, program: &str) -> String {
 /// Writes the section; false when it was there already.
 pub(super) fn add(git: &Git, event: Event, missing: Missing, program: &str) -> Result<bool> {
     // The command first: an event without a command is fatal for every hook of the repository.
-    let wanted = [
-        ("command", command(event, missing, program)),
-        ("event", event.name().to_owned()),
-    ];
+    let wanted = [("command", command(event, missing, program)), ("event", event.name().to_owned())];
     let mut changed = false;
     for (key, value) in wanted {
         let key = format!("hook.{}.{key}", section(event));
         let now = git.call(["config", "--local", "--get-all", &key]).text_if_any()?;
         if now.as_deref() != Some(&value) {
-            git.call(["config", "--local", "--replace-all", &key, &value])
-                .writes()
-                .run()?;
+            git.call(["config", "--local", "--replace-all", &key, &value]).writes().run()?;
             changed = true;
         }
     }
@@ -51,29 +46,17 @@ pub(super) fn remove(git: &Git, event: Event) -> Result<bool> {
     if read(git, event)?.is_none() {
         return Ok(false);
     }
-    git.call(["config", "--local", "--remove-section", &format!("hook.{name}")])
-        .writes()
-        .run()?;
+    git.call(["config", "--local", "--remove-section", &format!("hook.{name}")]).writes().run()?;
     Ok(true)
 }
 
 /// The command that the local configuration has for the event.
 pub(super) fn read(git: &Git, event: Event) -> Result<Option<String>> {
-    git.call([
-        "config",
-        "--local",
-        "--get",
-        &format!("hook.{}.command", section(event)),
-    ])
-    .text_if_any()
+    git.call(["config", "--local", "--get", &format!("hook.{}.command", section(event))]).text_if_any()
 }
 
 /// A word of a shell command; names that need no quotes stay readable.
 pub(super) fn quote(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./+@:".contains(&byte);
-    if word.bytes().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{word}'")
-    }
+    if word.bytes().all(plain) { word.to_owned() } else { format!("'{word}'") }
 }

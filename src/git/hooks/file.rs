@@ -39,19 +39,12 @@ impl Origin {
         .into_iter()
         .filter_map(|(set, word)| set.then_some(word))
         .collect();
-        if words.is_empty() {
-            "added".to_owned()
-        } else {
-            words.join(" ")
-        }
+        if words.is_empty() { "added".to_owned() } else { words.join(" ") }
     }
 
     fn parse(block: &[u8]) -> Self {
         let text = String::from_utf8_lossy(block);
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix(STATE))
-            .unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix(STATE)).unwrap_or_default();
         let has = |word: &str| line.split(' ').any(|found| found == word);
         Self {
             file: has("new-file"),
@@ -86,11 +79,7 @@ pub(super) fn live(directory: &Path, event: Event) -> Result<PathBuf> {
     let legacy = directory.join(format!("{}.legacy", event.name()));
     let calls_legacy =
         || fs::read(&path).is_ok_and(|text| String::from_utf8_lossy(&text).contains("pre-commit"));
-    Ok(if installed(&legacy)?.is_some() && calls_legacy() {
-        legacy
-    } else {
-        path
-    })
+    Ok(if installed(&legacy)?.is_some() && calls_legacy() { legacy } else { path })
 }
 
 /// Installs the hook of an event in that directory.
@@ -119,12 +108,8 @@ pub(super) fn add(directory: &Path, event: Event, missing: Missing, program: &st
         let bytes = fs::read(&path).map_err(trouble)?;
         if let Some((start, end)) = find(&bytes, &path)? {
             let origin = Origin::parse(&bytes[start..end]);
-            let new = [
-                &bytes[..start],
-                block(event, missing, program, origin).as_bytes(),
-                &bytes[end..],
-            ]
-            .concat();
+            let new =
+                [&bytes[..start], block(event, missing, program, origin).as_bytes(), &bytes[end..]].concat();
             if new == bytes {
                 return Ok(Done::Unchanged(path));
             }
@@ -142,10 +127,8 @@ pub(super) fn add(directory: &Path, event: Event, missing: Missing, program: &st
             return Ok(Done::Block(path));
         }
     } else if kind.is_dir() {
-        return Err(
-            Error::refused(format!("the hook {} is a directory", path.display()))
-                .hint("move it away, then run `git incident init` again"),
-        );
+        return Err(Error::refused(format!("the hook {} is a directory", path.display()))
+            .hint("move it away, then run `git incident init` again"));
     }
 
     // A program, a symbolic link, a script of another language or a hook that is switched off.
@@ -171,11 +154,7 @@ pub(super) fn remove(directory: &Path, event: Event) -> Result<bool> {
     let mut removed = false;
     // Where pre-commit and lefthook put hooks that they find.
     for end in ["", ".legacy", ".old"] {
-        removed |= remove_from(
-            directory,
-            event,
-            &directory.join(format!("{}{end}", event.name())),
-        )?;
+        removed |= remove_from(directory, event, &directory.join(format!("{}{end}", event.name())))?;
     }
     Ok(removed)
 }
@@ -233,15 +212,8 @@ fn pass_on_directory(directory: &Path, event: Event) -> Result<()> {
         origin.directory = true;
         let block = String::from_utf8_lossy(&bytes[start..end]);
         let block = block.replacen(&old, &format!("{STATE}{}\n", origin.words()), 1);
-        let mode = fs::metadata(&path)
-            .map_err(|error| trouble(&path, &error))?
-            .permissions()
-            .mode();
-        return write(
-            &path,
-            &[&bytes[..start], block.as_bytes(), &bytes[end..]].concat(),
-            mode,
-        );
+        let mode = fs::metadata(&path).map_err(|error| trouble(&path, &error))?.permissions().mode();
+        return write(&path, &[&bytes[..start], block.as_bytes(), &bytes[end..]].concat(), mode);
     }
     match fs::remove_dir(directory) {
         Err(error) if error.kind() != ErrorKind::DirectoryNotEmpty => Err(trouble(directory, &error)),
@@ -262,10 +234,7 @@ pub(super) fn installed(path: &Path) -> Result<Option<Installed>> {
     let first = head.is_empty()
         || (head.starts_with(b"#!") && head.iter().position(|byte| *byte == b'\n') == Some(start - 1));
     let block = bytes[start..end].to_vec();
-    Ok(Some(Installed {
-        block,
-        runs: executable && first,
-    }))
+    Ok(Some(Installed { block, runs: executable && first }))
 }
 
 /// A block found in a file.
@@ -297,12 +266,9 @@ fn find(bytes: &[u8], path: &Path) -> Result<Option<(usize, usize)>> {
     match (at(BEGIN).as_slice(), at(END).as_slice()) {
         ([], []) => Ok(None),
         ([begin], [end]) if begin < end => Ok(Some((*begin, end + END.len()))),
-        _ => Err(Error::refused(format!(
-            "the block of git incident in {} is damaged",
-            path.display()
-        ))
-        .because("its begin and end lines do not pair")
-        .hint("remove the block by hand, then run `git incident init`")),
+        _ => Err(Error::refused(format!("the block of git incident in {} is damaged", path.display()))
+            .because("its begin and end lines do not pair")
+            .hint("remove the block by hand, then run `git incident init`")),
     }
 }
 
@@ -316,10 +282,7 @@ fn after_shebang(bytes: &[u8]) -> Option<usize> {
         // git falls back to sh for a text without a shebang.
         return std::str::from_utf8(head).is_ok().then_some(0);
     }
-    let end = bytes
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(bytes.len(), |at| at + 1);
+    let end = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1);
     let line = String::from_utf8_lossy(&bytes[2..end]);
     let mut words = line.split_whitespace();
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -327,9 +290,7 @@ fn after_shebang(bytes: &[u8]) -> Option<usize> {
     if shell == "env" {
         shell = name(words.find(|word| !word.starts_with('-') && !word.contains('='))?);
     }
-    ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"]
-        .contains(&shell.as_str())
-        .then_some(end)
+    ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"].contains(&shell.as_str()).then_some(end)
 }
 
 /// Replaces a file in one step, so that a hook never runs half-written.
@@ -338,8 +299,7 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
         let directory = path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
         file.write_all(bytes)?;
-        file.as_file()
-            .set_permissions(fs::Permissions::from_mode(mode & 0o7777))?;
+        file.as_file().set_permissions(fs::Permissions::from_mode(mode & 0o7777))?;
         file.persist(path).map_err(|error| error.error)?;
         Ok(())
     };

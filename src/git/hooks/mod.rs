@@ -34,12 +34,7 @@ pub enum Event {
 
 impl Event {
     /// All of them, in the order of a commit's life.
-    pub const ALL: [Self; 4] = [
-        Self::CommitMsg,
-        Self::PostCommit,
-        Self::PostRewrite,
-        Self::PrePush,
-    ];
+    pub const ALL: [Self; 4] = [Self::CommitMsg, Self::PostCommit, Self::PostRewrite, Self::PrePush];
 
     /// git's name of the event, which is also the name of the hook file.
     pub const fn name(self) -> &'static str {
@@ -83,10 +78,7 @@ pub struct HookSet {
 
 impl Default for HookSet {
     fn default() -> Self {
-        Self {
-            events: Event::ALL.to_vec(),
-            missing: Missing::Allow,
-        }
+        Self { events: Event::ALL.to_vec(), missing: Missing::Allow }
     }
 }
 
@@ -144,14 +136,9 @@ pub fn install(git: &Git, set: &HookSet, program: &str) -> Result<Report> {
             }
             let changed = config::add(git, event, set.missing, program)?;
             let name = config::section(event);
-            report.events.push((
-                event,
-                if changed {
-                    Done::Config(name)
-                } else {
-                    Done::Unchanged(name.into())
-                },
-            ));
+            report
+                .events
+                .push((event, if changed { Done::Config(name) } else { Done::Unchanged(name.into()) }));
         }
         return Ok(report);
     }

@@ -26,15 +26,9 @@ pub(super) fn find(git: &Git) -> Result<Place> {
     let common_dir = git.call(absolute).arg("--git-common-dir").text()?;
     let top = git.call(absolute).arg("--show-toplevel").output()?;
     let hooks_path = git.call(["config", "--get", "core.hooksPath"]).text_if_any()?;
-    let top = top
-        .success()
-        .then(|| PathBuf::from(String::from_utf8_lossy(&top.stdout).trim_end_matches('\n')));
-    Ok(Place {
-        directory: directory.into(),
-        common_dir: common_dir.into(),
-        hooks_path,
-        top,
-    })
+    let top =
+        top.success().then(|| PathBuf::from(String::from_utf8_lossy(&top.stdout).trim_end_matches('\n')));
+    Ok(Place { directory: directory.into(), common_dir: common_dir.into(), hooks_path, top })
 }
 
 impl Place {
@@ -74,11 +68,7 @@ impl Place {
         let lines = format!(
             "if command -v {program} >/dev/null 2>&1; then {program} hook {name} \"$@\" || {end}; fi"
         );
-        Some(Done::Manual {
-            owner: owner.into(),
-            path: folder.join(name),
-            lines,
-        })
+        Some(Done::Manual { owner: owner.into(), path: folder.join(name), lines })
     }
 
     /// What the user should know about hook managers that write to the same files.
@@ -96,9 +86,7 @@ impl Place {
             })
         };
         let has = |names: &[&str]| {
-            self.top
-                .as_ref()
-                .is_some_and(|top| names.iter().any(|name| top.join(name).exists()))
+            self.top.as_ref().is_some_and(|top| names.iter().any(|name| top.join(name).exists()))
         };
         if has(&[
             "lefthook.yml",
@@ -134,10 +122,6 @@ impl Place {
 /// The lines for lefthook's own configuration.
 fn stanza(event: Event, program: &str) -> String {
     let name = event.name();
-    let input = if event.reads_stdin() {
-        "\n      use_stdin: true"
-    } else {
-        ""
-    };
+    let input = if event.reads_stdin() { "\n      use_stdin: true" } else { "" };
     format!("\n{name}:\n  commands:\n    git-incident:\n      run: {program} hook {name} {{0}}{input}")
 }

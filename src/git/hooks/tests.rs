@@ -12,9 +12,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let scene = Self {
-            root: tempfile::tempdir().unwrap(),
-        };
+        let scene = Self { root: tempfile::tempdir().unwrap() };
         fs::create_dir(scene.path("bin")).unwrap();
         scene.script(
             "bin/git-incident",
@@ -25,9 +23,7 @@ impl Scene {
         git.call(["init", "-q", "-b", "main", "repo"]).run().unwrap();
         let git = scene.git();
         git.call(["remote", "add", "origin", "../remote"]).run().unwrap();
-        git.call(["commit", "-q", "--allow-empty", "-m", "first"])
-            .run()
-            .unwrap();
+        git.call(["commit", "-q", "--allow-empty", "-m", "first"]).run().unwrap();
         scene
     }
 
@@ -36,11 +32,7 @@ impl Scene {
     }
 
     fn git_in(&self, directory: &Path) -> Git {
-        let path = format!(
-            "{}:{}",
-            self.path("bin").display(),
-            std::env::var("PATH").unwrap()
-        );
+        let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap());
         Git::at(directory)
             .scrubbed()
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -69,10 +61,7 @@ impl Scene {
     }
 
     fn push(git: &Git) -> i32 {
-        git.call(["push", "-q", "origin", "HEAD:main"])
-            .output()
-            .unwrap()
-            .status
+        git.call(["push", "-q", "origin", "HEAD:main"]).output().unwrap().status
     }
 
     /// Every file of the git directory that hooks or configuration may touch.
@@ -87,16 +76,10 @@ impl Scene {
                 files.insert(path.clone(), (0, Vec::new()));
                 stack.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
             } else if kind.is_symlink() {
-                let target = fs::read_link(&path)
-                    .unwrap()
-                    .into_os_string()
-                    .into_encoded_bytes();
+                let target = fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes();
                 files.insert(path, (1, target));
             } else {
-                files.insert(
-                    path.clone(),
-                    (kind.permissions().mode(), fs::read(&path).unwrap()),
-                );
+                files.insert(path.clone(), (kind.permissions().mode(), fs::read(&path).unwrap()));
             }
         }
         files
@@ -128,63 +111,25 @@ fn every_event_reaches_the_program_and_leaves_no_trace() {
         let before = scene.snapshot();
         let git = old(scene.git());
         let report = scene.install(&git);
-        assert!(
-            report
-                .events
-                .iter()
-                .all(|(_, done)| matches!(done, Done::Created(_))),
-            "{report:?}"
-        );
-        assert!(
-            inspect(&git, "git-incident")
-                .unwrap()
-                .iter()
-                .all(|found| found.state == State::File)
-        );
-        assert!(
-            inspect(&git, "other")
-                .unwrap()
-                .iter()
-                .all(|found| found.state == State::Outdated)
-        );
+        assert!(report.events.iter().all(|(_, done)| matches!(done, Done::Created(_))), "{report:?}");
+        assert!(inspect(&git, "git-incident").unwrap().iter().all(|found| found.state == State::File));
+        assert!(inspect(&git, "other").unwrap().iter().all(|found| found.state == State::Outdated));
 
-        git.call(["commit", "-q", "--allow-empty", "-m", "second"])
-            .run()
-            .unwrap();
-        git.call(["commit", "-q", "--allow-empty", "--amend", "-m", "again"])
-            .run()
-            .unwrap();
+        git.call(["commit", "-q", "--allow-empty", "-m", "second"]).run().unwrap();
+        git.call(["commit", "-q", "--allow-empty", "--amend", "-m", "again"]).run().unwrap();
         assert_eq!(Scene::push(&git), 0);
         let log = scene.log();
-        assert!(
-            log.contains("hook commit-msg .git/COMMIT_EDITMSG\nhook post-commit\n"),
-            "{log}"
-        );
+        assert!(log.contains("hook commit-msg .git/COMMIT_EDITMSG\nhook post-commit\n"), "{log}");
         assert!(log.contains("hook post-rewrite amend\n"), "{log}");
         assert!(log.contains("hook pre-push origin ../remote\nHEAD "), "{log}");
         // Nothing to push: an empty input stays empty.
         assert_eq!(Scene::push(&git), 0);
-        assert!(
-            scene.log().ends_with("hook pre-push origin ../remote\n"),
-            "{}",
-            scene.log()
-        );
+        assert!(scene.log().ends_with("hook pre-push origin ../remote\n"), "{}", scene.log());
 
         let report = uninstall(&git).unwrap();
-        assert!(
-            report
-                .events
-                .iter()
-                .all(|(_, done)| matches!(done, Done::Removed(_)))
-        );
+        assert!(report.events.iter().all(|(_, done)| matches!(done, Done::Removed(_))));
         assert_eq!(scene.snapshot(), before);
-        assert!(
-            uninstall(&git)
-                .unwrap()
-                .events
-                .iter()
-                .all(|(_, done)| *done == Done::Absent)
-        );
+        assert!(uninstall(&git).unwrap().events.iter().all(|(_, done)| *done == Done::Absent));
     }
 }
 
@@ -195,13 +140,7 @@ fn only_the_hooks_that_decide_stop_the_user() {
     scene.install(&git);
     let failing = git.clone().env("STATUS", "4");
     assert_ne!(Scene::push(&failing), 0);
-    assert!(
-        !failing
-            .call(["commit", "-q", "--allow-empty", "-m", "x"])
-            .output()
-            .unwrap()
-            .success()
-    );
+    assert!(!failing.call(["commit", "-q", "--allow-empty", "-m", "x"]).output().unwrap().success());
     assert!(
         failing
             .call(["commit", "-q", "--allow-empty", "-n", "--amend", "-m", "x"])
@@ -218,25 +157,13 @@ fn a_missing_program_says_so_and_follows_the_policy() {
     let git = old(scene.git());
     scene.install(&git);
     fs::remove_file(scene.path("bin/git-incident")).unwrap();
-    let push = |name: &str| {
-        git.call(["push", "-q", "origin", &format!("HEAD:{name}")])
-            .output()
-            .unwrap()
-    };
+    let push = |name: &str| git.call(["push", "-q", "origin", &format!("HEAD:{name}")]).output().unwrap();
     let output = push("one");
     assert!(output.success());
     assert!(
         String::from_utf8_lossy(&output.stderr).contains("is not installed: its pre-push hook was skipped")
     );
-    install(
-        &git,
-        &HookSet {
-            missing: Missing::Block,
-            ..HookSet::default()
-        },
-        "git-incident",
-    )
-    .unwrap();
+    install(&git, &HookSet { missing: Missing::Block, ..HookSet::default() }, "git-incident").unwrap();
     let output = push("two");
     assert!(!output.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("its pre-push hook refuses"));
@@ -245,22 +172,10 @@ fn a_missing_program_says_so_and_follows_the_policy() {
 #[test]
 fn a_shell_hook_keeps_its_bytes_its_input_and_its_status() {
     for (name, text) in [
-        (
-            "sh",
-            "#!/bin/sh\nread -r line\necho \"theirs $1 $line\" >>\"$LOG\"\nexit 3\n",
-        ),
-        (
-            "strict",
-            "#!/bin/sh -eu\nread -r line\necho \"theirs $1 $line\" >>\"$LOG\"\nfalse\n",
-        ),
-        (
-            "bash",
-            "#!/usr/bin/env bash\nset -euo pipefail\necho \"theirs $1 $(cat)\" >>\"$LOG\"; exec false",
-        ),
-        (
-            "none",
-            "read -r line\necho \"theirs $1 $line\" >>\"$LOG\"\nexit 7",
-        ),
+        ("sh", "#!/bin/sh\nread -r line\necho \"theirs $1 $line\" >>\"$LOG\"\nexit 3\n"),
+        ("strict", "#!/bin/sh -eu\nread -r line\necho \"theirs $1 $line\" >>\"$LOG\"\nfalse\n"),
+        ("bash", "#!/usr/bin/env bash\nset -euo pipefail\necho \"theirs $1 $(cat)\" >>\"$LOG\"; exec false"),
+        ("none", "read -r line\necho \"theirs $1 $line\" >>\"$LOG\"\nexit 7"),
     ] {
         let scene = Scene::new();
         scene.script("repo/.git/hooks/pre-push", text);
@@ -270,20 +185,10 @@ fn a_shell_hook_keeps_its_bytes_its_input_and_its_status() {
         let before = scene.snapshot();
         let git = old(scene.git());
         let report = scene.install(&git);
-        assert_eq!(
-            report
-                .events
-                .iter()
-                .filter(|(_, done)| matches!(done, Done::Block(_)))
-                .count(),
-            2
-        );
+        assert_eq!(report.events.iter().filter(|(_, done)| matches!(done, Done::Block(_))).count(), 2);
         assert_ne!(Scene::push(&git), 0, "{name}: the status of their hook was lost");
         let log = scene.log();
-        assert!(
-            log.starts_with("hook pre-push origin ../remote\nHEAD "),
-            "{name}: {log}"
-        );
+        assert!(log.starts_with("hook pre-push origin ../remote\nHEAD "), "{name}: {log}");
         assert!(log.contains("\ntheirs origin HEAD "), "{name}: {log}");
         uninstall(&git).unwrap();
         assert_eq!(scene.snapshot(), before, "{name}");
@@ -293,43 +198,22 @@ fn a_shell_hook_keeps_its_bytes_its_input_and_its_status() {
 #[test]
 fn other_hooks_are_moved_aside_and_still_run() {
     let scene = Scene::new();
-    scene.script(
-        "theirs",
-        "#!/bin/sh\necho \"theirs $1 $(cat)\" >>\"$LOG\"\nexit 3\n",
-    );
+    scene.script("theirs", "#!/bin/sh\necho \"theirs $1 $(cat)\" >>\"$LOG\"\nexit 3\n");
     symlink("../../../theirs", scene.path("repo/.git/hooks/pre-push")).unwrap();
-    scene.script(
-        "repo/.git/hooks/commit-msg",
-        "#!/usr/bin/awk -f\nBEGIN { exit 1 }\n",
-    );
-    fs::write(
-        scene.path("repo/.git/hooks/post-commit"),
-        "#!/bin/sh\necho never >>\"$LOG\"\n",
-    )
-    .unwrap();
+    scene.script("repo/.git/hooks/commit-msg", "#!/usr/bin/awk -f\nBEGIN { exit 1 }\n");
+    fs::write(scene.path("repo/.git/hooks/post-commit"), "#!/bin/sh\necho never >>\"$LOG\"\n").unwrap();
     let before = scene.snapshot();
     let git = old(scene.git());
     let report = scene.install(&git);
     assert_eq!(
-        report
-            .events
-            .iter()
-            .filter(|(_, done)| matches!(done, Done::Wrapped(..)))
-            .count(),
+        report.events.iter().filter(|(_, done)| matches!(done, Done::Wrapped(..))).count(),
         3,
         "{report:?}"
     );
     assert_ne!(Scene::push(&git), 0);
     assert!(scene.log().contains("\ntheirs origin HEAD "), "{}", scene.log());
-    assert!(
-        !git.call(["commit", "-q", "--allow-empty", "-m", "x"])
-            .output()
-            .unwrap()
-            .success()
-    );
-    git.call(["commit", "-q", "-n", "--allow-empty", "-m", "x"])
-        .run()
-        .unwrap();
+    assert!(!git.call(["commit", "-q", "--allow-empty", "-m", "x"]).output().unwrap().success());
+    git.call(["commit", "-q", "-n", "--allow-empty", "-m", "x"]).run().unwrap();
     assert!(scene.log().contains("hook post-commit") && !scene.log().contains("never"));
     uninstall(&git).unwrap();
     assert_eq!(scene.snapshot(), before);
@@ -363,12 +247,7 @@ fn a_hooks_path_is_never_written_to() {
         fs::create_dir_all(&folder).unwrap();
         git.call(["config", "core.hooksPath", value]).run().unwrap();
         let report = scene.install(&git);
-        let Done::Manual {
-            owner: who,
-            path: file,
-            lines,
-        } = &report.events[3].1
-        else {
+        let Done::Manual { owner: who, path: file, lines } = &report.events[3].1 else {
             panic!("{report:?}")
         };
         assert_eq!(who, owner);
@@ -381,10 +260,7 @@ fn a_hooks_path_is_never_written_to() {
         assert!(lines.contains("git-incident hook pre-push \"$@\" || exit $?"));
         assert!(report.notes[0].contains(value));
         assert_eq!(
-            fs::read_dir(&folder)
-                .unwrap()
-                .filter(|e| e.as_ref().unwrap().path().is_file())
-                .count(),
+            fs::read_dir(&folder).unwrap().filter(|e| e.as_ref().unwrap().path().is_file()).count(),
             0
         );
         let found = inspect(&git, "git-incident").unwrap();
@@ -403,16 +279,8 @@ fn a_newer_git_gets_sections_in_its_configuration() {
     let git = scene.git().assume_version(Version::new(2, 54, 0));
     let report = scene.install(&git);
     assert_eq!(report.events[3].1, Done::Config("git-incident-pre-push".into()));
-    assert!(
-        !scene.path("repo/.git/hooks/pre-push").exists(),
-        "the block would run a second time"
-    );
-    assert!(
-        inspect(&git, "git-incident")
-            .unwrap()
-            .iter()
-            .all(|found| found.state == State::Config)
-    );
+    assert!(!scene.path("repo/.git/hooks/pre-push").exists(), "the block would run a second time");
+    assert!(inspect(&git, "git-incident").unwrap().iter().all(|found| found.state == State::Config));
     let get = |key: &str| git.call(["config", "--local", "--get", key]).text().unwrap();
     assert_eq!(get("hook.git-incident-pre-push.event"), "pre-push");
 
@@ -420,21 +288,11 @@ fn a_newer_git_gets_sections_in_its_configuration() {
     let command = get("hook.git-incident-pre-push.command");
     let run = |path: &str| {
         let mut shell = std::process::Command::new("/bin/sh");
-        shell
-            .arg("-c")
-            .arg(format!("{command} \"$@\""))
-            .args([command.as_str(), "origin", "url"]);
-        shell
-            .env("LOG", scene.path("log"))
-            .env("PATH", path)
-            .stdin(std::process::Stdio::null());
+        shell.arg("-c").arg(format!("{command} \"$@\"")).args([command.as_str(), "origin", "url"]);
+        shell.env("LOG", scene.path("log")).env("PATH", path).stdin(std::process::Stdio::null());
         shell.output().unwrap()
     };
-    assert!(
-        run(&format!("{}:/usr/bin:/bin", scene.path("bin").display()))
-            .status
-            .success()
-    );
+    assert!(run(&format!("{}:/usr/bin:/bin", scene.path("bin").display())).status.success());
     assert_eq!(scene.log(), "hook pre-push origin url\n");
     let output = run("/usr/bin:/bin");
     assert!(output.status.success());
@@ -442,12 +300,7 @@ fn a_newer_git_gets_sections_in_its_configuration() {
 
     let report = install(&old(git.clone()), &HookSet::default(), "git-incident").unwrap();
     assert!(matches!(report.events[0].1, Done::Created(_)));
-    assert!(
-        git.call(["config", "--local", "--get-regexp", "^hook"])
-            .text_if_any()
-            .unwrap()
-            .is_none()
-    );
+    assert!(git.call(["config", "--local", "--get-regexp", "^hook"]).text_if_any().unwrap().is_none());
     install(&git, &HookSet::default(), "git-incident").unwrap();
     uninstall(&git).unwrap();
     assert_eq!(scene.snapshot(), before);
@@ -488,12 +341,7 @@ fn a_hook_that_pre_commit_moved_is_still_ours() {
         "#!/usr/bin/env bash\n# File generated by pre-commit\nexec \"$0.legacy\" \"$@\"\n",
     );
     scene.install(&git);
-    assert!(
-        inspect(&git, "git-incident")
-            .unwrap()
-            .iter()
-            .all(|found| found.state == State::File)
-    );
+    assert!(inspect(&git, "git-incident").unwrap().iter().all(|found| found.state == State::File));
     assert_eq!(Scene::push(&git), 0);
     assert_eq!(scene.log().matches("hook pre-push").count(), 1);
     uninstall(&git).unwrap();

@@ -55,15 +55,10 @@ impl Cleanup<'_> {
         }
         // git chose it before the hook and tells nobody; its own lines at the end show it.
         let single = |byte: u8| char::from(byte).to_string();
-        if let Some(byte) = AUTO
-            .iter()
-            .find(|byte| scissors(message, &[**byte]) < message.len())
-        {
+        if let Some(byte) = AUTO.iter().find(|byte| scissors(message, &[**byte]) < message.len()) {
             return single(*byte);
         }
-        let last = message
-            .rsplit(|byte| *byte == b'\n')
-            .find(|line| !line.trim_ascii().is_empty());
+        let last = message.rsplit(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
         match last {
             Some([byte, b' ' | b'\t' | b'\r', ..] | [byte]) if AUTO.contains(byte) => single(*byte),
             _ => "#".to_owned(),
@@ -116,44 +111,24 @@ pub fn add_trailers(
     let trouble = |error: std::io::Error| {
         Error::refused(format!("cannot edit the commit message in {}", file.display())).because(error)
     };
-    if let Some((key, value)) = trailers
-        .iter()
-        .find(|(key, value)| !is_key(key) || value.contains('\n'))
-    {
+    if let Some((key, value)) = trailers.iter().find(|(key, value)| !is_key(key) || value.contains('\n')) {
         return Err(Error::bug(format!("`{key}: {value}` is no trailer")));
     }
     let message = std::fs::read(file).map_err(trouble)?;
 
     // Below the scissors line (`commit -v`) stands a diff that git will cut: it stays as it is.
     let marker = cleanup.marker(&message);
-    let cut = if cleanup.editor {
-        scissors(&message, marker.as_bytes())
-    } else {
-        message.len()
-    };
+    let cut = if cleanup.editor { scissors(&message, marker.as_bytes()) } else { message.len() };
     let (head, tail) = message.split_at(cut);
     let comment = cleanup.comment_string(&message).unwrap_or_else(|| unused(head));
 
     let body = clean(head, &comment);
-    let template = cleanup
-        .template
-        .map(|bytes| clean(bytes, &comment))
-        .unwrap_or_default();
-    if body
-        .strip_prefix(template.as_slice())
-        .is_some_and(|rest| rest.iter().all(|line| says_nothing(line)))
-    {
+    let template = cleanup.template.map(|bytes| clean(bytes, &comment)).unwrap_or_default();
+    if body.strip_prefix(template.as_slice()).is_some_and(|rest| rest.iter().all(|line| says_nothing(line))) {
         return Ok(Added::Skipped(Skip::Empty));
     }
-    let subject = body
-        .iter()
-        .find(|line| !line.is_empty())
-        .copied()
-        .unwrap_or_default();
-    if [&b"fixup! "[..], b"squash! ", b"amend! "]
-        .iter()
-        .any(|prefix| subject.starts_with(prefix))
-    {
+    let subject = body.iter().find(|line| !line.is_empty()).copied().unwrap_or_default();
+    if [&b"fixup! "[..], b"squash! ", b"amend! "].iter().any(|prefix| subject.starts_with(prefix)) {
         return Ok(Added::Skipped(Skip::Fixup));
     }
     let there = read(head, &comment);
@@ -169,11 +144,7 @@ pub fn add_trailers(
         return Ok(Added::Present);
     }
 
-    let comment_key = if comment.len() == 1 {
-        "core.commentChar"
-    } else {
-        "core.commentString"
-    };
+    let comment_key = if comment.len() == 1 { "core.commentChar" } else { "core.commentString" };
     let mut call = git
         .clone()
         .config(comment_key, comment)
@@ -195,10 +166,7 @@ pub fn add_trailers(
     }
     edited.extend_from_slice(tail);
 
-    let folder = file
-        .parent()
-        .filter(|path| !path.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder = file.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut new = tempfile::NamedTempFile::new_in(folder).map_err(trouble)?;
     new.write_all(&edited).map_err(trouble)?;
     let permissions = std::fs::metadata(file).map_err(trouble)?.permissions();
@@ -208,19 +176,14 @@ pub fn add_trailers(
 }
 
 fn is_key(key: &str) -> bool {
-    !key.is_empty()
-        && key
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 /// A character that starts no line of the message: with it as the comment character, every line
 /// is text. Control characters come first, nobody starts a line with one.
 fn unused(message: &[u8]) -> String {
-    let starts: std::collections::BTreeSet<u8> = message
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| line.first().copied())
-        .collect();
+    let starts: std::collections::BTreeSet<u8> =
+        message.split(|byte| *byte == b'\n').filter_map(|line| line.first().copied()).collect();
     let free = (1..127).find(|byte| *byte != b'\n' && *byte != b'\r' && !starts.contains(byte));
     char::from(free.unwrap_or(1)).to_string()
 }
@@ -244,10 +207,8 @@ fn says_nothing(line: &[u8]) -> bool {
 }
 
 fn is_crlf(text: &[u8]) -> bool {
-    let mut lines = text
-        .split_inclusive(|byte| *byte == b'\n')
-        .filter(|line| line.ends_with(b"\n"))
-        .peekable();
+    let mut lines =
+        text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")).peekable();
     lines.peek().is_some() && lines.all(|line| line.ends_with(b"\r\n"))
 }
 
@@ -275,10 +236,7 @@ mod tests {
     const CUT: &str = "# ------------------------ >8 ------------------------\n";
 
     fn edited() -> Cleanup<'static> {
-        Cleanup {
-            editor: true,
-            ..Cleanup::default()
-        }
+        Cleanup { editor: true, ..Cleanup::default() }
     }
 
     fn add(message: &str, cleanup: &Cleanup<'_>) -> (Added, String) {
@@ -301,11 +259,7 @@ mod tests {
             }
             assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
             let new = (added, text);
-            assert_eq!(
-                *answer.get_or_insert_with(|| new.clone()),
-                new,
-                "the two versions differ"
-            );
+            assert_eq!(*answer.get_or_insert_with(|| new.clone()), new, "the two versions differ");
         }
         answer.unwrap()
     }
@@ -323,36 +277,21 @@ mod tests {
 
     #[test]
     fn an_existing_block_is_joined() {
-        let (_, text) = add(
-            "subject\n\nIncident: abc1234\nSigned-off-by: A <a@b>\n",
-            &Cleanup::default(),
-        );
-        assert_eq!(
-            text,
-            "subject\n\nIncident: abc1234\nSigned-off-by: A <a@b>\nAttempt: 2\n"
-        );
+        let (_, text) = add("subject\n\nIncident: abc1234\nSigned-off-by: A <a@b>\n", &Cleanup::default());
+        assert_eq!(text, "subject\n\nIncident: abc1234\nSigned-off-by: A <a@b>\nAttempt: 2\n");
     }
 
     #[test]
     fn comments_of_an_editor_session_stay_last() {
         let (_, text) = add("subject\n\n# Please enter\n# more\n", &edited());
-        assert_eq!(
-            text,
-            "subject\n\nIncident: abc1234\nAttempt: 2\n\n# Please enter\n# more\n"
-        );
+        assert_eq!(text, "subject\n\nIncident: abc1234\nAttempt: 2\n\n# Please enter\n# more\n");
     }
 
     #[test]
     fn lines_with_a_number_sign_are_text_when_nobody_edits() {
         let (_, text) = add("subject\n\n# heading\n#12 fixed\n", &Cleanup::default());
-        assert_eq!(
-            text,
-            "subject\n\n# heading\n#12 fixed\n\nIncident: abc1234\nAttempt: 2\n"
-        );
-        let strip = Cleanup {
-            mode: Some("strip"),
-            ..Cleanup::default()
-        };
+        assert_eq!(text, "subject\n\n# heading\n#12 fixed\n\nIncident: abc1234\nAttempt: 2\n");
+        let strip = Cleanup { mode: Some("strip"), ..Cleanup::default() };
         let (_, text) = add("subject\n\n# heading\n", &strip);
         assert!(text.ends_with("Attempt: 2\n\n# heading\n"), "{text}");
     }
@@ -362,74 +301,36 @@ mod tests {
         let tail =
             format!("{CUT}# Do not modify\ndiff --git a/f b/f\n+Incident: abc1234\n+Attempt: 2\n\nKey: v\n");
         let (_, text) = add(&format!("subject\n\n# On branch x\n{tail}"), &edited());
-        assert_eq!(
-            text,
-            format!("subject\n\nIncident: abc1234\nAttempt: 2\n\n# On branch x\n{tail}")
-        );
-        let scissors = Cleanup {
-            mode: Some("scissors"),
-            ..edited()
-        };
+        assert_eq!(text, format!("subject\n\nIncident: abc1234\nAttempt: 2\n\n# On branch x\n{tail}"));
+        let scissors = Cleanup { mode: Some("scissors"), ..edited() };
         let (_, text) = add(&format!("subject\n\n# text here\n{tail}"), &scissors);
-        assert_eq!(
-            text,
-            format!("subject\n\n# text here\n\nIncident: abc1234\nAttempt: 2\n{tail}")
-        );
+        assert_eq!(text, format!("subject\n\n# text here\n\nIncident: abc1234\nAttempt: 2\n{tail}"));
     }
 
     #[test]
     fn other_comment_characters_are_followed() {
-        let semicolon = Cleanup {
-            comment: Some(";"),
-            ..edited()
-        };
+        let semicolon = Cleanup { comment: Some(";"), ..edited() };
         let (_, text) = add("subject\n\n#12 is text\n\n; comment\n", &semicolon);
-        assert_eq!(
-            text,
-            "subject\n\n#12 is text\n\nIncident: abc1234\nAttempt: 2\n\n; comment\n"
-        );
-        let auto = Cleanup {
-            comment: Some("auto"),
-            ..edited()
-        };
+        assert_eq!(text, "subject\n\n#12 is text\n\nIncident: abc1234\nAttempt: 2\n\n; comment\n");
+        let auto = Cleanup { comment: Some("auto"), ..edited() };
         let (_, text) = add("subject\n\n#12 is text\n\n; comment\n;\n", &auto);
-        assert_eq!(
-            text,
-            "subject\n\n#12 is text\n\nIncident: abc1234\nAttempt: 2\n\n; comment\n;\n"
-        );
+        assert_eq!(text, "subject\n\n#12 is text\n\nIncident: abc1234\nAttempt: 2\n\n; comment\n;\n");
     }
 
     #[test]
     fn empty_messages_and_untouched_templates_stay_empty() {
-        for message in [
-            "",
-            "\n\n",
-            "# only\n# comments\n",
-            "\nSigned-off-by: A <a@b>\n\n# c\n",
-        ] {
-            assert_eq!(
-                add(message, &edited()),
-                (Added::Skipped(Skip::Empty), message.to_owned())
-            );
+        for message in ["", "\n\n", "# only\n# comments\n", "\nSigned-off-by: A <a@b>\n\n# c\n"] {
+            assert_eq!(add(message, &edited()), (Added::Skipped(Skip::Empty), message.to_owned()));
         }
-        let template = Cleanup {
-            template: Some(b"Why:\n\nHow:\n"),
-            ..edited()
-        };
-        assert_eq!(
-            add("Why:\n\nHow:\n\n# c\n", &template).0,
-            Added::Skipped(Skip::Empty)
-        );
+        let template = Cleanup { template: Some(b"Why:\n\nHow:\n"), ..edited() };
+        assert_eq!(add("Why:\n\nHow:\n\n# c\n", &template).0, Added::Skipped(Skip::Empty));
         assert_eq!(add("Why: so\n\nHow:\n\n# c\n", &template).0, Added::Added);
     }
 
     #[test]
     fn fixups_carry_no_trailers() {
         for subject in ["fixup! x", "squash! x", "amend! x"] {
-            assert_eq!(
-                add(&format!("{subject}\n\nbody\n"), &edited()).0,
-                Added::Skipped(Skip::Fixup)
-            );
+            assert_eq!(add(&format!("{subject}\n\nbody\n"), &edited()).0, Added::Skipped(Skip::Fixup));
         }
         assert_eq!(add("fixup the thing\n", &edited()).0, Added::Added);
     }
@@ -437,19 +338,13 @@ mod tests {
     #[test]
     fn line_ends_are_kept() {
         let (_, text) = add("subject\r\n\r\nbody\r\n", &Cleanup::default());
-        assert_eq!(
-            text,
-            "subject\r\n\r\nbody\r\n\r\nIncident: abc1234\r\nAttempt: 2\r\n"
-        );
+        assert_eq!(text, "subject\r\n\r\nbody\r\n\r\nIncident: abc1234\r\nAttempt: 2\r\n");
     }
 
     #[test]
     fn a_merge_message_with_conflicts_keeps_them_below() {
         let (_, text) = add("Merge branch 'x'\n\n# Conflicts:\n#\tfile\n", &edited());
-        assert!(
-            text.starts_with("Merge branch 'x'\n\nIncident: abc1234\nAttempt: 2\n"),
-            "{text}"
-        );
+        assert!(text.starts_with("Merge branch 'x'\n\nIncident: abc1234\nAttempt: 2\n"), "{text}");
         assert_eq!(values(text.as_bytes(), "#", "attempt"), ["2"]);
     }
 
@@ -459,15 +354,10 @@ mod tests {
         let git = Git::at(directory.path()).scrubbed();
         git.call(["init", "-q"]).writes().run().unwrap();
         git.call(["config", "trailer.where", "start"]).run().unwrap();
-        git.call(["config", "trailer.sign.command", "echo no"])
-            .run()
-            .unwrap();
+        git.call(["config", "trailer.sign.command", "echo no"]).run().unwrap();
         let file = directory.path().join("MSG");
         std::fs::write(&file, "s\n\nKey: v\n").unwrap();
         add_trailers(&git, &file, &Cleanup::default(), ADD).unwrap();
-        assert_eq!(
-            std::fs::read_to_string(&file).unwrap(),
-            "s\n\nKey: v\nIncident: abc1234\nAttempt: 2\n"
-        );
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "s\n\nKey: v\nIncident: abc1234\nAttempt: 2\n");
     }
 }

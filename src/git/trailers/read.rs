@@ -57,10 +57,7 @@ pub fn read(message: &[u8], comment: &str) -> Vec<Trailer> {
     items
         .into_iter()
         .filter(|(at, _)| *at != usize::MAX)
-        .map(|(at, item)| Trailer {
-            key: text(trim(&item[..at])),
-            value: unfold(&item[at + 1..]),
-        })
+        .map(|(at, item)| Trailer { key: text(trim(&item[..at])), value: unfold(&item[at + 1..]) })
         .collect()
 }
 
@@ -149,11 +146,7 @@ fn block_start(message: &[u8], comment: &[u8]) -> Option<usize> {
                 continue;
             }
             others += continuations;
-            let enough = if by_git {
-                trailers * 3 >= others
-            } else {
-                trailers > 0 && others == 0
-            };
+            let enough = if by_git { trailers * 3 >= others } else { trailers > 0 && others == 0 };
             return enough.then(|| next_line(message, at));
         } else {
             only_blank = false;
@@ -189,10 +182,7 @@ pub(super) fn complete(message: &[u8]) -> Cow<'_, [u8]> {
 
 /// Where the line after the one at `at` starts.
 fn next_line(message: &[u8], at: usize) -> usize {
-    message[at..]
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(message.len(), |length| at + length + 1)
+    message[at..].iter().position(|byte| *byte == b'\n').map_or(message.len(), |length| at + length + 1)
 }
 
 /// Where the last line of `message[..end]` starts.
@@ -200,12 +190,7 @@ fn last_line(message: &[u8], end: usize) -> Option<usize> {
     if end == 0 {
         return None;
     }
-    Some(
-        message[..end - 1]
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |at| at + 1),
-    )
+    Some(message[..end - 1].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1))
 }
 
 fn lines(message: &[u8], range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
@@ -226,19 +211,13 @@ fn is_space(byte: u8) -> bool {
 }
 
 fn is_blank(line: &[u8]) -> bool {
-    line.iter()
-        .take_while(|byte| **byte != b'\n')
-        .all(|byte| is_space(*byte))
+    line.iter().take_while(|byte| **byte != b'\n').all(|byte| is_space(*byte))
 }
 
 /// Where the colon after a key stands: letters, digits and hyphens, then white space, then `:`.
 fn separator(line: &[u8]) -> Option<usize> {
-    let key = line
-        .iter()
-        .position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-')?;
-    let space = line[key..]
-        .iter()
-        .position(|byte| *byte != b' ' && *byte != b'\t')?;
+    let key = line.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-')?;
+    let space = line[key..].iter().position(|byte| *byte != b' ' && *byte != b'\t')?;
     (key > 0 && line[key + space] == b':').then_some(key + space)
 }
 
@@ -300,10 +279,7 @@ mod tests {
     }
 
     fn by_us(message: &[u8]) -> Vec<String> {
-        read(message, "#")
-            .into_iter()
-            .map(|trailer| format!("{}: {}", trailer.key, trailer.value))
-            .collect()
+        read(message, "#").into_iter().map(|trailer| format!("{}: {}", trailer.key, trailer.value)).collect()
     }
 
     #[test]
@@ -336,11 +312,7 @@ mod tests {
         ];
         for program in installed_for_tests() {
             for case in &cases {
-                assert_eq!(
-                    by_us(case.as_bytes()),
-                    by_git(program, case.as_bytes()),
-                    "{program}: {case:?}"
-                );
+                assert_eq!(by_us(case.as_bytes()), by_git(program, case.as_bytes()), "{program}: {case:?}");
             }
         }
     }

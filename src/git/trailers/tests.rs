@@ -14,10 +14,7 @@ struct Scene {
 
 impl Scene {
     fn new(program: &'static str) -> Self {
-        let scene = Self {
-            root: tempfile::tempdir().unwrap(),
-            program,
-        };
+        let scene = Self { root: tempfile::tempdir().unwrap(), program };
         scene.git().call(["init", "-q", "-b", "main"]).run().unwrap();
         let exe = std::env::current_exe().unwrap();
         let text = format!(
@@ -55,25 +52,13 @@ impl Scene {
     }
 
     fn commit(&self, arguments: &[&str], config: &[(&str, &str)]) -> bool {
-        let git = config
-            .iter()
-            .fold(self.git(), |git, (key, value)| git.config(key, *value));
-        git.call(["commit", "-q", "--allow-empty"])
-            .args(arguments)
-            .writes()
-            .output()
-            .unwrap()
-            .success()
+        let git = config.iter().fold(self.git(), |git, (key, value)| git.config(key, *value));
+        git.call(["commit", "-q", "--allow-empty"]).args(arguments).writes().output().unwrap().success()
     }
 
     fn type_and_commit(&self, typed: &str, arguments: &[&str], config: &[(&str, &str)]) -> bool {
-        let git = config
-            .iter()
-            .fold(self.git(), |git, (key, value)| git.config(key, *value));
-        let call = git
-            .call(["commit", "-q", "--allow-empty"])
-            .args(arguments)
-            .env("TYPED", typed);
+        let git = config.iter().fold(self.git(), |git, (key, value)| git.config(key, *value));
+        let call = git.call(["commit", "-q", "--allow-empty"]).args(arguments).env("TYPED", typed);
         call.writes().output().unwrap().success()
     }
 
@@ -83,11 +68,7 @@ impl Scene {
 
     fn trailers(&self) -> String {
         self.git()
-            .call([
-                "log",
-                "-1",
-                "--format=%(trailers:key=Incident,valueonly,separator=%x2C)",
-            ])
+            .call(["log", "-1", "--format=%(trailers:key=Incident,valueonly,separator=%x2C)"])
             .text()
             .unwrap()
     }
@@ -101,10 +82,8 @@ fn as_a_hook() {
     };
     let git = Git::at(".").program(std::env::var_os("GIT_INCIDENT_TEST_GIT").unwrap());
     let get = |key: &str| git.call(["config", "--get", key]).text_if_any().unwrap();
-    let (comment, mode) = (
-        get("core.commentString").or_else(|| get("core.commentChar")),
-        get("commit.cleanup"),
-    );
+    let (comment, mode) =
+        (get("core.commentString").or_else(|| get("core.commentChar")), get("commit.cleanup"));
     let template = get("commit.template").map(|path| fs::read(path).unwrap());
     let cleanup = Cleanup {
         comment: comment.as_deref(),
@@ -127,29 +106,18 @@ fn commits_of_every_kind_end_in_one_trailer() {
         assert_eq!(scene.message(), "subject\n\n# text\n#12\n\nIncident: abc1234\n");
 
         // An editor, with and without the diff below the scissors.
-        fs::write(
-            scene.root.path().join("file"),
-            "Incident: in the diff\n\nIncident: abc1234\n",
-        )
-        .unwrap();
+        fs::write(scene.root.path().join("file"), "Incident: in the diff\n\nIncident: abc1234\n").unwrap();
         scene.git().call(["add", "file"]).writes().run().unwrap();
         assert!(scene.type_and_commit("typed\n\nbody\n", &["-v"], &[]));
         assert_eq!(scene.message(), "typed\n\nbody\n\nIncident: abc1234\n");
         assert!(scene.type_and_commit("typed", &["-s"], &[]));
-        assert_eq!(
-            scene.message(),
-            "typed\n\nSigned-off-by: A <a@example.org>\nIncident: abc1234\n"
-        );
+        assert_eq!(scene.message(), "typed\n\nSigned-off-by: A <a@example.org>\nIncident: abc1234\n");
         assert!(scene.type_and_commit("typed\n\n# kept\n", &["-v"], &[("commit.cleanup", "scissors")]));
         assert_eq!(scene.message(), "typed\n\n# kept\n\nIncident: abc1234\n");
         for (key, value) in [("core.commentChar", ";"), ("core.commentChar", "auto")] {
             for verbose in [&["-e", "-m", "#12 fixed"][..], &["-v", "-e", "-m", "#12 fixed"]] {
                 assert!(scene.type_and_commit("", verbose, &[(key, value)]));
-                assert_eq!(
-                    scene.message(),
-                    "#12 fixed\n\nIncident: abc1234\n",
-                    "{key}={value} {verbose:?}"
-                );
+                assert_eq!(scene.message(), "#12 fixed\n\nIncident: abc1234\n", "{key}={value} {verbose:?}");
             }
         }
 
@@ -182,10 +150,7 @@ fn merges_and_autosquash_keep_one_trailer() {
     scene.commit(&["-m", "side"], &[]);
     git.call(["checkout", "-q", "main"]).writes().run().unwrap();
     scene.commit(&["-m", "main"], &[]);
-    git.call(["merge", "-q", "--no-edit", "side"])
-        .writes()
-        .run()
-        .unwrap();
+    git.call(["merge", "-q", "--no-edit", "side"]).writes().run().unwrap();
     assert_eq!(scene.message(), "Merge branch 'side'\n\nIncident: abc1234\n");
 
     fs::write(scene.root.path().join("file"), "1\n").unwrap();
@@ -195,9 +160,7 @@ fn merges_and_autosquash_keep_one_trailer() {
         fs::write(scene.root.path().join("file"), kind).unwrap();
         assert!(scene.commit(&["-a", kind, "--no-edit"], &[]));
         assert_eq!(scene.trailers(), "", "{kind}");
-        let rebase = git
-            .call(["rebase", "-q", "-i", "--autosquash", "HEAD~2"])
-            .env("GIT_EDITOR", "true");
+        let rebase = git.call(["rebase", "-q", "-i", "--autosquash", "HEAD~2"]).env("GIT_EDITOR", "true");
         rebase.env("GIT_SEQUENCE_EDITOR", "true").writes().run().unwrap();
         assert!(scene.message().starts_with("target\n\nbody\n"));
         assert_eq!(scene.trailers(), "abc1234", "{kind}: {}", scene.message());

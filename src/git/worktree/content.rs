@@ -45,10 +45,7 @@ fn populate(
     let names = names_by_path(&git)?;
     for (path, oid) in links {
         let shown = prefix.join(&path);
-        let source = names
-            .get(&path)
-            .filter(|name| is_inner(name))
-            .map(|name| modules.join(name));
+        let source = names.get(&path).filter(|name| is_inner(name)).map(|name| modules.join(name));
         let there = match source {
             Some(source) if depth > 0 && source.is_dir() => {
                 fill(&git, &tree.join(&path), &source, &oid)?.then_some(source)
@@ -57,14 +54,7 @@ fn populate(
         };
         match there {
             Some(source) => {
-                populate(
-                    &git,
-                    &tree.join(&path),
-                    &source.join("modules"),
-                    &shown,
-                    depth - 1,
-                    missing,
-                )?;
+                populate(&git, &tree.join(&path), &source.join("modules"), &shown, depth - 1, missing)?;
             }
             None => missing.push(shown.display().to_string()),
         }
@@ -75,9 +65,7 @@ fn populate(
 /// Checks one submodule out; false when its commit is not in the clone.
 fn fill(git: &Git, target: &Path, source: &Path, oid: &str) -> Result<bool> {
     let clone = git.in_directory(source).git_dir(source);
-    let has = clone
-        .call(["cat-file", "-e", &format!("{oid}^{{commit}}")])
-        .env("GIT_NO_LAZY_FETCH", "1");
+    let has = clone.call(["cat-file", "-e", &format!("{oid}^{{commit}}")]).env("GIT_NO_LAZY_FETCH", "1");
     if !has.output()?.success() {
         return Ok(false);
     }
@@ -92,12 +80,7 @@ fn fill(git: &Git, target: &Path, source: &Path, oid: &str) -> Result<bool> {
         fs::create_dir_all(target)?;
         let format = clone.call(["rev-parse", "--show-object-format"]).text()?;
         git.in_directory(target)
-            .call([
-                "init",
-                "--quiet",
-                "--template=",
-                &format!("--object-format={format}"),
-            ])
+            .call(["init", "--quiet", "--template=", &format!("--object-format={format}")])
             .writes()
             .run()?;
         fs::create_dir_all(inner.join("objects/info"))?;
@@ -111,11 +94,7 @@ fn fill(git: &Git, target: &Path, source: &Path, oid: &str) -> Result<bool> {
     let _ = fs::remove_file(inner.join("index.lock"));
     let git = git.in_directory(target);
     forget_hidden_changes(&git, &inner)?;
-    let done = git
-        .call(["checkout", "--detach", "--force", "--quiet", oid])
-        .writes()
-        .output()?
-        .success();
+    let done = git.call(["checkout", "--detach", "--force", "--quiet", oid]).writes().output()?.success();
     Ok(done && git.call(["clean", "-ffdxq"]).writes().output()?.success())
 }
 
@@ -123,10 +102,7 @@ fn fill(git: &Git, target: &Path, source: &Path, oid: &str) -> Result<bool> {
 /// of an earlier run wrote to such a file.
 pub(super) fn forget_hidden_changes(git: &Git, git_dir: &Path) -> Result<()> {
     let tags = git.call(["ls-files", "-t", "-z"]).bytes()?;
-    if tags
-        .split(|byte| *byte == 0)
-        .any(|entry| entry.starts_with(b"S "))
-    {
+    if tags.split(|byte| *byte == 0).any(|entry| entry.starts_with(b"S ")) {
         fs::remove_file(git_dir.join("index"))?;
     }
     Ok(())
@@ -138,10 +114,7 @@ fn gitlinks(git: &Git) -> Result<Vec<(PathBuf, String)>> {
     let link = |entry: &[u8]| {
         let rest = entry.strip_prefix(b"160000 ")?;
         let tab = rest.iter().position(|byte| *byte == b'\t')?;
-        let oid = String::from_utf8_lossy(&rest[..tab])
-            .split(' ')
-            .next()?
-            .to_owned();
+        let oid = String::from_utf8_lossy(&rest[..tab]).split(' ').next()?.to_owned();
         Some((PathBuf::from(OsStr::from_bytes(&rest[tab + 1..])), oid))
     };
     Ok(bytes.split(|byte| *byte == 0).filter_map(link).collect())
@@ -149,14 +122,8 @@ fn gitlinks(git: &Git) -> Result<Vec<(PathBuf, String)>> {
 
 /// What `.gitmodules` of the checked-out commit calls each path.
 fn names_by_path(git: &Git) -> Result<BTreeMap<PathBuf, PathBuf>> {
-    let call = git.call([
-        "config",
-        "--blob",
-        "HEAD:.gitmodules",
-        "-z",
-        "--get-regexp",
-        r"^submodule\..*\.path$",
-    ]);
+    let call =
+        git.call(["config", "--blob", "HEAD:.gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$"]);
     // No such file, or one that git cannot read: then no path has a name.
     let output = call.output()?;
     let entries = output.stdout.split(|byte| *byte == 0).filter_map(|entry| {
@@ -180,22 +147,15 @@ pub(super) fn unfetched_lfs_files(git: &Git, tree: &Path) -> Result<Vec<String>>
         let mut head = [0; POINTER.len()];
         let path = tree.join(OsStr::from_bytes(name));
         fs::symlink_metadata(&path).is_ok_and(|kind| kind.is_file())
-            && fs::File::open(path)
-                .and_then(|mut file| file.read_exact(&mut head))
-                .is_ok()
+            && fs::File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
             && head == POINTER
     };
     let names = files.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    let pointers: Vec<String> = names
-        .filter(is_pointer)
-        .map(|name| String::from_utf8_lossy(name).into_owned())
-        .collect();
+    let pointers: Vec<String> =
+        names.filter(is_pointer).map(|name| String::from_utf8_lossy(name).into_owned()).collect();
     Ok(match pointers.as_slice() {
         [] => Vec::new(),
         [first] => vec![format!("git-lfs content missing: {first}")],
-        [first, rest @ ..] => vec![format!(
-            "git-lfs content missing: {first} and {} more",
-            rest.len()
-        )],
+        [first, rest @ ..] => vec![format!("git-lfs content missing: {first} and {} more", rest.len())],
     })
 }

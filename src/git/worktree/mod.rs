@@ -68,23 +68,13 @@ impl ValidationWorktree {
     }
 
     fn take(git_common_dir: &Path, cache_root: &Path, name: &str, wait: bool) -> Result<Option<Self>> {
-        if name.is_empty()
-            || !name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        {
-            return Err(Error::bug(format!(
-                "`{}` cannot name a worktree",
-                name.escape_debug()
-            )));
+        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+            return Err(Error::bug(format!("`{}` cannot name a worktree", name.escape_debug())));
         }
         let trouble = |error: std::io::Error| {
             Error::refused("cannot open the validation worktree")
                 .because(error)
-                .hint(format!(
-                    "see that {} can be written, or set XDG_CACHE_HOME",
-                    cache_root.display()
-                ))
+                .hint(format!("see that {} can be written, or set XDG_CACHE_HOME", cache_root.display()))
         };
         let common_dir = git_common_dir.canonicalize().map_err(trouble)?;
         let folder = cache_root.join("worktrees");
@@ -98,17 +88,10 @@ impl ValidationWorktree {
         let stem = format!("{PREFIX}{}-{name}", digest(&common_dir));
 
         let lock = folder.join(format!("{stem}.lock"));
-        let lock = fs::OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(lock)
-            .map_err(trouble)?;
-        let operation = if wait {
-            FlockOperation::LockExclusive
-        } else {
-            FlockOperation::NonBlockingLockExclusive
-        };
+        let lock =
+            fs::OpenOptions::new().create(true).truncate(false).write(true).open(lock).map_err(trouble)?;
+        let operation =
+            if wait { FlockOperation::LockExclusive } else { FlockOperation::NonBlockingLockExclusive };
         loop {
             match flock(&lock, operation) {
                 Ok(()) => break,
@@ -118,12 +101,7 @@ impl ValidationWorktree {
             }
         }
         let path = folder.join(stem);
-        let worktree = Self {
-            git: Git::at(&path),
-            common_dir,
-            path,
-            _lock: lock,
-        };
+        let worktree = Self { git: Git::at(&path), common_dir, path, _lock: lock };
         Ok(Some(worktree.without_hooks()?))
     }
 
@@ -143,10 +121,7 @@ impl ValidationWorktree {
     /// A worktree that is damaged in any way is made anew once before this gives up.
     pub fn checkout(&self, commit: &str, caches: &[&str]) -> Result<Checkout> {
         if commit.len() < 40 || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(Error::bug(format!(
-                "`{}` is no full object id",
-                commit.escape_debug()
-            )));
+            return Err(Error::bug(format!("`{}` is no full object id", commit.escape_debug())));
         }
         if let Some(cache) = caches.iter().find(|cache| !is_inner_path(cache)) {
             return Err(Error::usage(format!(
@@ -170,14 +145,7 @@ impl ValidationWorktree {
             self.discard()?;
             self.sweep();
             common
-                .call([
-                    "worktree",
-                    "add",
-                    "--detach",
-                    "--no-checkout",
-                    "--force",
-                    "--force",
-                ])
+                .call(["worktree", "add", "--detach", "--no-checkout", "--force", "--force"])
                 .args([self.path.as_os_str(), commit.as_ref()])
                 .writes()
                 .run()
@@ -188,20 +156,9 @@ impl ValidationWorktree {
         let mut missing =
             content::populate_submodules(&self.git, &self.path, &self.common_dir.join("modules"))?;
         missing.extend(content::unfetched_lfs_files(&self.git, &self.path)?);
-        let others = self
-            .git
-            .call(["ls-files", "--others", "--directory", "-z"])
-            .bytes()?;
-        let freshness = if others.is_empty() {
-            Freshness::Fresh
-        } else {
-            Freshness::Incremental
-        };
-        Ok(Checkout {
-            path: self.path.clone(),
-            freshness,
-            missing,
-        })
+        let others = self.git.call(["ls-files", "--others", "--directory", "-z"]).bytes()?;
+        let freshness = if others.is_empty() { Freshness::Fresh } else { Freshness::Incremental };
+        Ok(Checkout { path: self.path.clone(), freshness, missing })
     }
 
     /// Removes the worktree and its entry in the repository.
@@ -215,15 +172,10 @@ impl ValidationWorktree {
         // We hold the lock of the directory, so whoever left this is dead.
         let _ = fs::remove_file(git_dir.join("index.lock"));
         content::forget_hidden_changes(&self.git, &git_dir)?;
-        self.git
-            .call(["checkout", "--detach", "--force", "--quiet", commit])
-            .writes()
-            .run()?;
+        self.git.call(["checkout", "--detach", "--force", "--quiet", commit]).writes().run()?;
         let mut clean = self.git.call(["clean", "-ffdxq"]).writes();
         for cache in caches {
-            clean = clean
-                .arg("-e")
-                .arg(format!("/{}", escape_pattern(cache.trim_end_matches('/'))));
+            clean = clean.arg("-e").arg(format!("/{}", escape_pattern(cache.trim_end_matches('/'))));
         }
         clean.run()?;
         let head = self.git.call(["rev-parse", "HEAD"]).text()?;
@@ -236,20 +188,12 @@ impl ValidationWorktree {
 
     /// Whether the directory is a worktree of this repository, as git sees it.
     fn is_ours(&self) -> bool {
-        let question = [
-            "rev-parse",
-            "--path-format=absolute",
-            "--git-dir",
-            "--git-common-dir",
-            "--show-toplevel",
-        ];
+        let question =
+            ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"];
         let Ok(answer) = self.git.call(question).text() else {
             return false;
         };
-        let real: Vec<_> = answer
-            .lines()
-            .map(|line| Path::new(line).canonicalize().ok())
-            .collect();
+        let real: Vec<_> = answer.lines().map(|line| Path::new(line).canonicalize().ok()).collect();
         let [Some(git_dir), Some(common_dir), Some(top)] = real.as_slice() else {
             return false;
         };
@@ -311,11 +255,8 @@ impl ValidationWorktree {
                 let target = fs::read_to_string(entry.path().join("gitdir")).unwrap_or_default();
                 let target = Path::new(target.trim_end());
                 // An entry without a readable target is of no use to anybody.
-                let target = if target.as_os_str().is_empty() {
-                    self.path.join(".git")
-                } else {
-                    target.to_owned()
-                };
+                let target =
+                    if target.as_os_str().is_empty() { self.path.join(".git") } else { target.to_owned() };
                 // git 2.48 can write it relative to the entry.
                 let target = entry.path().join(target);
                 let parent = target.parent()?;
@@ -334,15 +275,10 @@ impl ValidationWorktree {
         self.git = settings(self.git);
         // git 2.54 and newer runs hooks of the configuration wherever core.hooksPath points.
         let pattern = r"^hook\..*\.(event|command)$";
-        let names = self
-            .in_common_dir()
-            .call(["config", "-z", "--name-only", "--get-regexp", pattern]);
+        let names = self.in_common_dir().call(["config", "-z", "--name-only", "--get-regexp", pattern]);
         let names = names.text_if_any()?.unwrap_or_default();
-        let mut sections: Vec<&str> = names
-            .split('\0')
-            .filter_map(|key| key.rsplit_once('.'))
-            .map(|key| key.0)
-            .collect();
+        let mut sections: Vec<&str> =
+            names.split('\0').filter_map(|key| key.rsplit_once('.')).map(|key| key.0).collect();
         sections.dedup();
         for section in sections {
             self.git = self.git.config(&format!("{section}.enabled"), "false");
@@ -381,9 +317,7 @@ fn is_inner_path(path: &str) -> bool {
     let path = path.trim_end_matches('/');
     !path.is_empty()
         && !path.contains(['\n', '\0'])
-        && path
-            .split('/')
-            .all(|part| !matches!(part, "" | "." | ".." | ".git"))
+        && path.split('/').all(|part| !matches!(part, "" | "." | ".." | ".git"))
 }
 
 /// A path as a pattern of `git clean -e` that matches nothing but itself.
@@ -414,12 +348,7 @@ fn remove_tree(path: &Path) -> std::io::Result<()> {
         let Ok(entries) = fs::read_dir(&directory) else {
             continue;
         };
-        stack.extend(
-            entries
-                .flatten()
-                .filter(|e| e.file_type().is_ok_and(|t| t.is_dir()))
-                .map(|e| e.path()),
-        );
+        stack.extend(entries.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir())).map(|e| e.path()));
     }
     fs::remove_dir_all(path)
 }

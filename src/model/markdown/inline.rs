@@ -55,9 +55,7 @@ pub(super) fn escape(text: &str, place: Place) -> String {
                 i += 1;
             }
             b'&' => {
-                let entity = bytes
-                    .get(i + 1)
-                    .is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'#');
+                let entity = bytes.get(i + 1).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'#');
                 out.push_str(if entity { "\\&" } else { "&" });
                 i += 1;
             }

@@ -64,9 +64,7 @@ pub fn block(text: &str, max: usize, place: Place) -> String {
     while i < lines.len() {
         let line = lines[i];
         if let Some((fence, info)) = opening_fence(line) {
-            let end = (i + 1..lines.len())
-                .find(|j| closes(lines[*j], fence))
-                .unwrap_or(lines.len());
+            let end = (i + 1..lines.len()).find(|j| closes(lines[*j], fence)).unwrap_or(lines.len());
             out.push(fenced(&lines[i + 1..end], info));
             i = end + 1;
             continue;
@@ -110,11 +108,7 @@ pub fn code(text: &str, max: usize) -> String {
         return "(empty)".to_owned();
     }
     let ticks = "`".repeat(longest_run(&flat) + 1);
-    let pad = if flat.starts_with('`') || flat.ends_with('`') {
-        " "
-    } else {
-        ""
-    };
+    let pad = if flat.starts_with('`') || flat.ends_with('`') { " " } else { "" };
     format!("{ticks}{pad}{flat}{pad}{ticks}")
 }
 
@@ -187,10 +181,7 @@ fn closes(line: &str, fence: &str) -> bool {
 /// Lines as they are, in a fence that none of them can close.
 fn fenced(lines: &[&str], info: &str) -> String {
     let fence = "`".repeat(lines.iter().map(|l| longest_run(l) + 1).max().unwrap_or(0).max(3));
-    let word = info.len() <= 20
-        && info
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b));
+    let word = info.len() <= 20 && info.bytes().all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b));
     let info = if word && !info.is_empty() { info } else { "text" };
     let mut out = format!("{fence}{info}\n");
     for line in lines {

@@ -185,24 +185,15 @@ proptest! {
 fn what_helps_reading_stays() {
     let text = "- `a < b`: **works**\n- `--flag`\n\n```cpp\n# not a heading\n<b>\n```\nrun 1. and #3";
     assert_eq!(block(text, 500, Place::Document), text);
-    assert_eq!(
-        line("`x` is **not** 1.5 — see a_b", 80, Place::Forge),
-        "`x` is **not** 1.5 — see a_b"
-    );
+    assert_eq!(line("`x` is **not** 1.5 — see a_b", 80, Place::Forge), "`x` is **not** 1.5 — see a_b");
 }
 
 #[test]
 fn structure_is_taken_away() {
     let shown = |t: &str| block(t, 500, Place::Document);
-    assert_eq!(
-        shown("## Summary\nfoo\n---\nbar\n==="),
-        "\\## Summary\nfoo\n\\---\nbar\n\\==="
-    );
+    assert_eq!(shown("## Summary\nfoo\n---\nbar\n==="), "\\## Summary\nfoo\n\\---\nbar\n\\===");
     assert_eq!(shown("- # deep"), "- \\# deep");
-    assert_eq!(
-        shown("<!-- x --> a [l](u) ![i](u)"),
-        "\\<!-- x --> a \\[l](u) !\\[i](u)"
-    );
+    assert_eq!(shown("<!-- x --> a [l](u) ![i](u)"), "\\<!-- x --> a \\[l](u) !\\[i](u)");
     assert_eq!(shown("open ` tick"), "open \\` tick");
     assert_eq!(shown("```\nnever closed"), "```text\nnever closed\n```");
     assert_eq!(shown("| a |\n|---|\n| 1 |"), "```text\n| a |\n|---|\n| 1 |\n```");
@@ -216,10 +207,7 @@ fn structure_is_taken_away() {
 fn a_forge_is_not_set_in_motion() {
     let shown = |t: &str| line(t, 200, Place::Forge);
     assert_eq!(shown("ask @ada, a@b.org"), "ask `@ada`, a@b.org");
-    assert_eq!(
-        shown("This FIXES: org/a#12 and see #13"),
-        "This FIXES: `org/a#12` and see #13"
-    );
+    assert_eq!(shown("This FIXES: org/a#12 and see #13"), "This FIXES: `org/a#12` and see #13");
     assert_eq!(shown("&commat;ada"), "\\&commat;ada");
     assert_eq!(line("fixes #12 @ada", 200, Place::Document), "fixes #12 @ada");
 }

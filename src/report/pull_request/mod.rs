@@ -79,10 +79,7 @@ pub fn text(input: &PullRequestInput<'_>) -> PullRequestText {
             break;
         }
     }
-    PullRequestText {
-        title: title(input),
-        body,
-    }
+    PullRequestText { title: title(input), body }
 }
 
 /// The subject of the fix that is judged (else of the newest), else the incident's title.
@@ -105,10 +102,7 @@ fn title(input: &PullRequestInput<'_>) -> String {
     }
     let cut: String = line.chars().take(LONGEST_TITLE - 1).collect();
     // Between words, unless that would lose more than half of it.
-    let end = cut
-        .rfind(' ')
-        .filter(|end| *end > cut.len() / 2)
-        .unwrap_or(cut.len());
+    let end = cut.rfind(' ').filter(|end| *end > cut.len() / 2).unwrap_or(cut.len());
     format!("{}…", cut[..end].trim_end())
 }
 

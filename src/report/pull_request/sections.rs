@@ -22,11 +22,7 @@ impl Limits {
     /// A list with a point for each item, cut.
     pub(super) fn list(self, items: Vec<String>) -> String {
         let more = items.len().saturating_sub(self.items);
-        let mut lines: Vec<String> = items
-            .into_iter()
-            .take(self.items)
-            .map(|i| format!("- {i}"))
-            .collect();
+        let mut lines: Vec<String> = items.into_iter().take(self.items).map(|i| format!("- {i}")).collect();
         if more > 0 {
             lines.push(format!("- …and {more} more"));
         }
@@ -57,11 +53,7 @@ pub(super) fn summary(input: &PullRequestInput<'_>, limits: Limits) -> String {
     if let Some(drafted) = incident.postmortems.last() {
         facts.push(format!("post-mortem {}", limits.code(&drafted.place)));
     }
-    join(vec![
-        limits.line(&incident.title),
-        limits.line(first),
-        facts.join(", "),
-    ])
+    join(vec![limits.line(&incident.title), limits.line(first), facts.join(", ")])
 }
 
 pub(super) fn root_cause(input: &PullRequestInput<'_>, limits: Limits) -> String {
@@ -72,16 +64,11 @@ pub(super) fn root_cause(input: &PullRequestInput<'_>, limits: Limits) -> String
             } else {
                 "This verdict is disputed in the record.".to_owned()
             };
-            join(vec![
-                limits.block(&cause.text),
-                limits.block(&cause.mechanism),
-                disputed,
-            ])
+            join(vec![limits.block(&cause.text), limits.block(&cause.mechanism), disputed])
         }
-        Some(cause) if cause.state == CauseState::Proposed => join(vec![
-            "Not confirmed. Proposed:".to_owned(),
-            limits.block(&cause.text),
-        ]),
+        Some(cause) if cause.state == CauseState::Proposed => {
+            join(vec!["Not confirmed. Proposed:".to_owned(), limits.block(&cause.text)])
+        }
         _ => "Not confirmed: the record names no root cause.".to_owned(),
     }
 }
@@ -91,18 +78,11 @@ pub(super) fn changes(input: &PullRequestInput<'_>, limits: Limits) -> String {
         .fixes
         .iter()
         .map(|fix| {
-            let link = input
-                .incident
-                .links_as(Role::Fix)
-                .find(|l| l.commit == fix.commit);
-            let tried = link
-                .and_then(|l| l.attempt)
-                .and_then(|id| input.incident.attempt(id));
+            let link = input.incident.links_as(Role::Fix).find(|l| l.commit == fix.commit);
+            let tried = link.and_then(|l| l.attempt).and_then(|id| input.incident.attempt(id));
             let what = tried
                 .filter(|a| !a.action.trim().is_empty())
-                .map_or_else(String::new, |a| {
-                    format!(" ({}: {})", attempt(a), limits.line(&a.action))
-                });
+                .map_or_else(String::new, |a| format!(" ({}: {})", attempt(a), limits.line(&a.action)));
             format!("`{}` {}{what}", fix.commit.short(), limits.line(&fix.subject))
         })
         .collect();
@@ -120,12 +100,7 @@ pub(super) fn changes(input: &PullRequestInput<'_>, limits: Limits) -> String {
                 .take(3)
                 .collect();
             let colon = if subjects.is_empty() { "" } else { ": " };
-            format!(
-                "{} ({}){colon}{}",
-                limits.code(&file.path),
-                file.size(),
-                subjects.join("; ")
-            )
+            format!("{} ({}){colon}{}", limits.code(&file.path), file.size(), subjects.join("; "))
         })
         .collect();
     let (commits, files) = (limits.list(commits), limits.list(files));
@@ -133,11 +108,7 @@ pub(super) fn changes(input: &PullRequestInput<'_>, limits: Limits) -> String {
         return "No commit is linked as the fix.".to_owned();
     }
     // Without words between them the two would be one list.
-    let between = if commits.is_empty() || files.is_empty() {
-        String::new()
-    } else {
-        "Files:".to_owned()
-    };
+    let between = if commits.is_empty() || files.is_empty() { String::new() } else { "Files:".to_owned() };
     join(vec![commits, between, files])
 }
 
@@ -146,10 +117,7 @@ pub(super) fn changes(input: &PullRequestInput<'_>, limits: Limits) -> String {
 pub(super) fn performance(input: &PullRequestInput<'_>, limits: Limits) -> String {
     let incident = input.incident;
     let about = |note: &Note, word: &str| note.about.iter().any(|a| a.eq_ignore_ascii_case(word));
-    let of_attempts = incident
-        .attempts
-        .iter()
-        .flat_map(|a| a.notes.iter().map(move |n| (Some(a), n)));
+    let of_attempts = incident.attempts.iter().flat_map(|a| a.notes.iter().map(move |n| (Some(a), n)));
     let mut items: Vec<String> = of_attempts
         .chain(incident.notes.iter().map(|n| (None, n)))
         .filter(|(_, note)| about(note, "performance") && !note.text.trim().is_empty())
@@ -163,19 +131,10 @@ pub(super) fn performance(input: &PullRequestInput<'_>, limits: Limits) -> Strin
             format!("{label}{} ({source})", limits.line(&note.text))
         })
         .collect();
-    items.extend(
-        incident
-            .evidence
-            .iter()
-            .filter(|e| e.kind == "samples" && !e.erased)
-            .map(|e| {
-                let key = e
-                    .oid
-                    .as_ref()
-                    .map_or_else(String::new, |oid| format!("`{}` ", oid.short()));
-                format!("Samples: evidence {key}{}", limits.code(&e.name))
-            }),
-    );
+    items.extend(incident.evidence.iter().filter(|e| e.kind == "samples" && !e.erased).map(|e| {
+        let key = e.oid.as_ref().map_or_else(String::new, |oid| format!("`{}` ", oid.short()));
+        format!("Samples: evidence {key}{}", limits.code(&e.name))
+    }));
     limits.list(items)
 }
 
@@ -191,11 +150,7 @@ pub(super) fn attempts(input: &PullRequestInput<'_>, limits: Limits) -> String {
             } else {
                 limits.line(&a.conclusion)
             };
-            let hypothesis = if a.hypothesis.trim().is_empty() {
-                a.headline()
-            } else {
-                &a.hypothesis
-            };
+            let hypothesis = if a.hypothesis.trim().is_empty() { a.headline() } else { &a.hypothesis };
             format!(
                 "{} ({}; hypothesis {}, bug {}): {why}",
                 limits.line(hypothesis),
@@ -210,10 +165,7 @@ pub(super) fn attempts(input: &PullRequestInput<'_>, limits: Limits) -> String {
         return String::new();
     }
     let attempts = if count == 1 { "attempt" } else { "attempts" };
-    format!(
-        "<details>\n<summary>{count} {attempts}</summary>\n\n{}\n\n</details>",
-        limits.list(ruled_out)
-    )
+    format!("<details>\n<summary>{count} {attempts}</summary>\n\n{}\n\n</details>", limits.list(ruled_out))
 }
 
 pub(super) fn workflows(input: &PullRequestInput<'_>, limits: Limits) -> String {
@@ -240,15 +192,9 @@ pub(super) fn developers(input: &PullRequestInput<'_>, limits: Limits) -> String
         .map(|d| {
             // A handle that CODEOWNERS names is meant to reach its owner; anything else is only a name.
             let handle = d.name.strip_prefix('@').is_some_and(|h| {
-                h.len() <= 100
-                    && h.bytes()
-                        .all(|b| b.is_ascii_alphanumeric() || b"-_./".contains(&b))
+                h.len() <= 100 && h.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./".contains(&b))
             });
-            let name = if handle {
-                d.name.clone()
-            } else {
-                limits.line(&d.name)
-            };
+            let name = if handle { d.name.clone() } else { limits.line(&d.name) };
             format!("{name}: {}", limits.line(&d.reason))
         })
         .collect();

@@ -16,26 +16,12 @@ pub(super) fn testing(input: &PullRequestInput<'_>, limits: Limits) -> String {
     let tree = standing.fix.as_ref().map(|f| &f.tree);
     for gate in describe::newest_gates(incident) {
         let here = tree.is_some() && gate.tree.as_ref() == tree;
-        let tick = if here && gate.verdict == Verdict::Pass {
-            "x"
-        } else {
-            " "
-        };
+        let tick = if here && gate.verdict == Verdict::Pass { "x" } else { " " };
         let device = limits.line(&gate.device);
-        let on = if device.is_empty() {
-            String::new()
-        } else {
-            format!(" on {device}")
-        };
-        let elsewhere = if here {
-            ""
-        } else {
-            ", for another tree than the fix"
-        };
-        let record = gate
-            .descriptor
-            .as_ref()
-            .map_or_else(String::new, |d| format!(" (record `{}`)", d.short()));
+        let on = if device.is_empty() { String::new() } else { format!(" on {device}") };
+        let elsewhere = if here { "" } else { ", for another tree than the fix" };
+        let record =
+            gate.descriptor.as_ref().map_or_else(String::new, |d| format!(" (record `{}`)", d.short()));
         items.push(format!(
             "[{tick}] gate {}: {}{on}{elsewhere}{record}",
             limits.code(&gate.gate),
@@ -43,11 +29,7 @@ pub(super) fn testing(input: &PullRequestInput<'_>, limits: Limits) -> String {
         ));
     }
     let missing = limits.list(standing.missing.iter().map(|m| limits.line(m)).collect());
-    let missing = if missing.is_empty() {
-        missing
-    } else {
-        format!("Not shown yet:\n\n{missing}")
-    };
+    let missing = if missing.is_empty() { missing } else { format!("Not shown yet:\n\n{missing}") };
     join(vec![limits.list(items), missing])
 }
 
@@ -92,18 +74,10 @@ fn on(input: &PullRequestInput<'_>, series: &[EventId], limits: Limits) -> Strin
     let mut seen: Vec<String> = Vec::new();
     let runs = &input.incident.repro.runs;
     let machine = |r: &ReproRun| limits.line(&describe::machine(&r.environment));
-    for name in runs
-        .iter()
-        .filter(|r| series.contains(&r.stamp.event))
-        .map(machine)
-    {
+    for name in runs.iter().filter(|r| series.contains(&r.stamp.event)).map(machine) {
         if !name.is_empty() && !seen.contains(&name) && seen.len() < limits.items.min(8) {
             seen.push(name);
         }
     }
-    if seen.is_empty() {
-        String::new()
-    } else {
-        format!(" (on {})", seen.join("; "))
-    }
+    if seen.is_empty() { String::new() } else { format!(" (on {})", seen.join("; ")) }
 }

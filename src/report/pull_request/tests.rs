@@ -33,13 +33,7 @@ fn ran(runs: u32, failures: u32, tree: char, cpu: &str) -> ReproRan {
 }
 
 fn gate(name: String, verdict: Verdict, tree: char) -> GateRecorded {
-    GateRecorded {
-        gate: name,
-        verdict,
-        tree: Some(oid(tree)),
-        device: String::new(),
-        descriptor: None,
-    }
+    GateRecorded { gate: name, verdict, tree: Some(oid(tree)), device: String::new(), descriptor: None }
 }
 
 fn incident(text: Text<'_>) -> Incident {
@@ -57,41 +51,21 @@ fn incident(text: Text<'_>) -> Incident {
             ..IncidentOpened::default()
         }
         .into(),
-        ReproSet {
-            command: vec!["python3".into(), text("check.py")],
-            ..ReproSet::default()
-        }
-        .into(),
+        ReproSet { command: vec!["python3".into(), text("check.py")], ..ReproSet::default() }.into(),
         ran(5, 5, 'c', &text("Zen 5")).into(),
-        AttemptStarted {
-            hypothesis: text("the division is wrong"),
-            ..AttemptStarted::default()
-        }
-        .into(),
+        AttemptStarted { hypothesis: text("the division is wrong"), ..AttemptStarted::default() }.into(),
         AttemptEnded {
             attempt: id(3),
-            outcome: Outcome {
-                hypothesis: Hypothesis::Refuted,
-                bug: Bug::Remains,
-            },
+            outcome: Outcome { hypothesis: Hypothesis::Refuted, bug: Bug::Remains },
             action: text("clamped"),
             result: text("still NaN"),
             conclusion: text("NaN stands there before the division"),
             rules_out: vec![],
         }
         .into(),
-        CauseProposed {
-            text: text("`exp` overflows to `inf`"),
-            mechanism: text("`inf / inf` is NaN"),
-        }
-        .into(),
-        CauseConfirmed {
-            cause: id(5),
-            accounts: vec![],
-            disproof: None,
-            mechanism: String::new(),
-        }
-        .into(),
+        CauseProposed { text: text("`exp` overflows to `inf`"), mechanism: text("`inf / inf` is NaN") }
+            .into(),
+        CauseConfirmed { cause: id(5), accounts: vec![], disproof: None, mechanism: String::new() }.into(),
         CommitLinked {
             commit: oid('1'),
             role: Role::Fix,
@@ -108,21 +82,14 @@ fn incident(text: Text<'_>) -> Incident {
         gate(text("older"), Verdict::Pass, 'c').into(),
         note(&["performance", "before"], "12.1 ms a call").into(),
         note(&["performance", "after"], "12.3 ms a call").into(),
-        PostmortemDrafted {
-            path: text("docs/postmortems/GPU-123.md"),
-            sha256: String::new(),
-        }
-        .into(),
+        PostmortemDrafted { path: text("docs/postmortems/GPU-123.md"), sha256: String::new() }.into(),
     ]);
     incident.id = Some(oid('f'));
     incident
 }
 
 fn write(incident: &Incident, text: Text<'_>) -> PullRequestText {
-    let fixes = [FixCommit {
-        commit: oid('1'),
-        tree: oid('a'),
-    }];
+    let fixes = [FixCommit { commit: oid('1'), tree: oid('a') }];
     super::text(&PullRequestInput {
         incident,
         standing: &standing(incident, &fixes),
@@ -134,21 +101,14 @@ fn write(incident: &Incident, text: Text<'_>) -> PullRequestText {
             pr: String::new(),
             paths: vec![],
         }],
-        changed: &[ChangedFile {
-            path: text("softmax.py"),
-            added: Some(3),
-            deleted: Some(1),
-        }],
+        changed: &[ChangedFile { path: text("softmax.py"), added: Some(3), deleted: Some(1) }],
         workflows: &[Workflow {
             name: text("GPU tests"),
             file: text(".github/workflows/gpu.yml"),
             required: false,
             reason: text("runs on all pull requests"),
         }],
-        developers: &[Developer {
-            name: text("@org/kernels"),
-            reason: text("owns softmax.py"),
-        }],
+        developers: &[Developer { name: text("@org/kernels"), reason: text("owns softmax.py") }],
         co_authors: &[format!("{} <bea@example.org>", text("Bea"))],
     })
 }
@@ -192,18 +152,11 @@ fn the_softmax_text_reads_as_it_should() {
 #[test]
 fn only_what_passed_on_the_fix_is_ticked() {
     let mut incident = incident(PLAIN);
-    assert_eq!(
-        outline(&write(&incident, PLAIN).body).2,
-        2,
-        "the repro and one gate"
-    );
+    assert_eq!(outline(&write(&incident, PLAIN).body).2, 2, "the repro and one gate");
     incident.repro.runs[1].failures = 1;
     let body = write(&incident, PLAIN).body;
     assert_eq!(outline(&body).2, 1);
-    assert!(
-        body.contains("Not shown yet:\n\n- the bug was seen in 1 of 4 runs on the fix"),
-        "{body}"
-    );
+    assert!(body.contains("Not shown yet:\n\n- the bug was seen in 1 of 4 runs on the fix"), "{body}");
 }
 
 #[test]
@@ -236,10 +189,7 @@ fn long_titles_are_cut_between_words() {
     let long: Text<'_> =
         &|_| "Make the quick brown fox jump over the lazy dog again and again and again".to_owned();
     let title = write(&incident(long), long).title;
-    assert_eq!(
-        title,
-        "Make the quick brown fox jump over the lazy dog again and again and…"
-    );
+    assert_eq!(title, "Make the quick brown fox jump over the lazy dog again and again and…");
     let solid: Text<'_> = &|_| "é".repeat(100);
     assert_eq!(write(&incident(solid), solid).title.chars().count(), 72);
 }
@@ -277,28 +227,14 @@ fn git_reads_the_trailers() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    git.stdin
-        .take()
-        .unwrap()
-        .write_all(format!("Title\n\n{body}").as_bytes())
-        .unwrap();
+    git.stdin.take().unwrap().write_all(format!("Title\n\n{body}").as_bytes()).unwrap();
     let out = String::from_utf8(git.wait_with_output().unwrap().stdout).unwrap();
-    assert_eq!(
-        out,
-        "Incident: ffffffffffff\nCo-authored-by: Bea <bea@example.org>\n"
-    );
+    assert_eq!(out, "Incident: ffffffffffff\nCo-authored-by: Bea <bea@example.org>\n");
 }
 
 #[test]
 fn what_names_nobody_is_no_co_author() {
-    for odd in [
-        "Bea",
-        "<a@b>",
-        "Bea <>",
-        "Bea <a b@c>",
-        "x\nIncident: 0 <a@b> <c@d>",
-        "Bea <a@b> x",
-    ] {
+    for odd in ["Bea", "<a@b>", "Bea <>", "Bea <a b@c>", "x\nIncident: 0 <a@b> <c@d>", "Bea <a@b> x"] {
         assert_eq!(co_author(odd), None, "{odd}");
     }
     let bot = "dependabot[bot] <49699333+dependabot[bot]@users.noreply.example.com>";

@@ -24,11 +24,7 @@ impl Filter {
 
     /// Whether a path is meant.
     pub(super) fn matches(&self, path: &str) -> bool {
-        self.0
-            .iter()
-            .rev()
-            .find(|(_, pattern)| pattern.is_match(path))
-            .is_some_and(|(wanted, _)| *wanted)
+        self.0.iter().rev().find(|(_, pattern)| pattern.is_match(path)).is_some_and(|(wanted, _)| *wanted)
     }
 }
 
@@ -76,11 +72,7 @@ fn compile(pattern: &str) -> Option<Regex> {
         }
     }
     out.push_str(r"\z");
-    RegexBuilder::new(&out)
-        .size_limit(1 << 20)
-        .dot_matches_new_line(true)
-        .build()
-        .ok()
+    RegexBuilder::new(&out).size_limit(1 << 20).dot_matches_new_line(true).build().ok()
 }
 
 #[cfg(test)]

@@ -39,10 +39,7 @@ pub fn recommend(workflows: &[(String, Vec<u8>)], changed: &[String]) -> Vec<Wor
             };
             let reason = reason(file, &document, changed)?;
             let stem = file.rsplit('/').next().unwrap_or(file);
-            let name = document
-                .get("name")
-                .and_then(Node::text)
-                .filter(|n| !n.trim().is_empty());
+            let name = document.get("name").and_then(Node::text).filter(|n| !n.trim().is_empty());
             Some(Workflow {
                 name: name.unwrap_or(stem).to_owned(),
                 file: file.clone(),
@@ -64,10 +61,7 @@ fn reason(file: &str, document: &Node, changed: &[String]) -> Option<String> {
     };
     let events = match triggers {
         Node::Text(event) => vec![(event.as_str(), &Node::Empty)],
-        Node::List(items) => items
-            .iter()
-            .filter_map(|i| Some((i.text()?, &Node::Empty)))
-            .collect(),
+        Node::List(items) => items.iter().filter_map(|i| Some((i.text()?, &Node::Empty))).collect(),
         Node::Map(entries) => entries.iter().map(|(k, v)| (k.as_str(), v)).collect(),
         Node::Empty | Node::Unknown => return unreadable(),
     };
@@ -87,11 +81,7 @@ fn reason(file: &str, document: &Node, changed: &[String]) -> Option<String> {
 
 /// Whether and why an event with its settings concerns the change; an error when they cannot be read.
 fn triggered(event: &str, settings: &Node, changed: &[String]) -> Result<Option<String>, ()> {
-    let what = if event == "push" {
-        "pushes"
-    } else {
-        "pull requests"
-    };
+    let what = if event == "push" { "pushes" } else { "pull requests" };
     if matches!(settings, Node::Unknown | Node::Text(_)) {
         return Err(());
     }
@@ -99,11 +89,9 @@ fn triggered(event: &str, settings: &Node, changed: &[String]) -> Result<Option<
         match settings.get(key) {
             None => Ok(None),
             Some(Node::Text(one)) => Ok(Some(vec![one.as_str()])),
-            Some(Node::List(items)) => items
-                .iter()
-                .map(|i| i.text().ok_or(()))
-                .collect::<Result<_, _>>()
-                .map(Some),
+            Some(Node::List(items)) => {
+                items.iter().map(|i| i.text().ok_or(())).collect::<Result<_, _>>().map(Some)
+            }
             Some(_) => Err(()),
         }
     };
@@ -193,10 +181,7 @@ mod tests {
         ] {
             assert_eq!(one(text, &["a.c"]), None, "{text}");
         }
-        assert_eq!(
-            why("on: workflow_dispatch\n", &[".github/workflows/w.yml"]),
-            "this change edits it"
-        );
+        assert_eq!(why("on: workflow_dispatch\n", &[".github/workflows/w.yml"]), "this change edits it");
     }
 
     #[test]

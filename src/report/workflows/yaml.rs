@@ -52,10 +52,8 @@ pub(super) fn parse(text: &str) -> Node {
         .filter_map(|line| {
             let text = uncomment(line).trim_end();
             let content = text.trim_start_matches(' ');
-            (!content.is_empty() && content != "---").then_some(Line {
-                indent: text.len() - content.len(),
-                text: content,
-            })
+            (!content.is_empty() && content != "---")
+                .then_some(Line { indent: text.len() - content.len(), text: content })
         })
         .collect();
     let mut at = 0;
@@ -96,11 +94,7 @@ fn collection(lines: &[Line<'_>], at: &mut usize, depth: usize) -> Node {
                     let deeper = lines
                         .get(*at)
                         .is_some_and(|l| l.indent > indent || (l.indent == indent && is_item(l.text)));
-                    if deeper {
-                        collection(lines, at, depth + 1)
-                    } else {
-                        Node::Empty
-                    }
+                    if deeper { collection(lines, at, depth + 1) } else { Node::Empty }
                 }
                 rest if rest.starts_with(['|', '>']) => {
                     skip(lines, at, indent + 1);
@@ -113,22 +107,14 @@ fn collection(lines: &[Line<'_>], at: &mut usize, depth: usize) -> Node {
             entries.push((String::new(), Node::Unknown));
         }
     }
-    if listed {
-        Node::List(items)
-    } else {
-        Node::Map(entries)
-    }
+    if listed { Node::List(items) } else { Node::Map(entries) }
 }
 
 /// An item of a list; maps in lists (jobs' steps, schedules) are not looked into.
 fn item(lines: &[Line<'_>], at: &mut usize, indent: usize, text: &str) -> Node {
     let nested = lines.get(*at).is_some_and(|l| l.indent > indent);
     skip(lines, at, indent + 1);
-    if nested || text.is_empty() || key(text).is_some() {
-        Node::Unknown
-    } else {
-        flow(text)
-    }
+    if nested || text.is_empty() || key(text).is_some() { Node::Unknown } else { flow(text) }
 }
 
 fn skip(lines: &[Line<'_>], at: &mut usize, indent: usize) {
@@ -147,10 +133,8 @@ fn key(text: &str) -> Option<(String, &str)> {
         let (key, rest) = quoted(text)?;
         (key, rest.trim_start().strip_prefix(':')?)
     } else {
-        let end = text
-            .match_indices(':')
-            .find(|(i, _)| text[i + 1..].chars().next().is_none_or(|c| c == ' '))?
-            .0;
+        let end =
+            text.match_indices(':').find(|(i, _)| text[i + 1..].chars().next().is_none_or(|c| c == ' '))?.0;
         (text[..end].trim_end().to_owned(), &text[end + 1..])
     };
     (rest.is_empty() || rest.starts_with(' ')).then(|| (key, rest.trim()))
@@ -160,11 +144,7 @@ fn key(text: &str) -> Option<(String, &str)> {
 fn flow(text: &str) -> Node {
     let mut rest = text;
     let node = value(&mut rest, 0, false);
-    if rest.trim().is_empty() {
-        node
-    } else {
-        Node::Unknown
-    }
+    if rest.trim().is_empty() { node } else { Node::Unknown }
 }
 
 fn value(rest: &mut &str, depth: usize, within: bool) -> Node {
@@ -209,10 +189,7 @@ fn value(rest: &mut &str, depth: usize, within: bool) -> Node {
                 rest.char_indices()
                     .find(|(i, c)| match c {
                         ',' | ']' | '}' | '[' | '{' => true,
-                        ':' => rest[i + 1..]
-                            .chars()
-                            .next()
-                            .is_none_or(|c| c == ' ' || ",]}".contains(c)),
+                        ':' => rest[i + 1..].chars().next().is_none_or(|c| c == ' ' || ",]}".contains(c)),
                         _ => false,
                     })
                     .map_or(rest.len(), |(i, _)| i)
@@ -300,22 +277,11 @@ mod tests {
     fn scalars_and_collections() {
         let node = parse("a: 'it''s' # c\nb: [x, \"y, z\", {k: v}]\nc:\n- 1\n- two # c\nd:\n    e: f#g\n");
         assert_eq!(node.get("a").and_then(Node::text), Some("it's"));
-        let Some(Node::List(items)) = node.get("b") else {
-            panic!("{node:?}")
-        };
+        let Some(Node::List(items)) = node.get("b") else { panic!("{node:?}") };
         assert_eq!(items[1], Node::Text("y, z".into()));
         assert_eq!(items[2].get("k").and_then(Node::text), Some("v"));
-        assert_eq!(
-            node.get("c"),
-            Some(&Node::List(vec![
-                Node::Text("1".into()),
-                Node::Text("two".into())
-            ]))
-        );
-        assert_eq!(
-            node.get("d").and_then(|d| d.get("e")).and_then(Node::text),
-            Some("f#g")
-        );
+        assert_eq!(node.get("c"), Some(&Node::List(vec![Node::Text("1".into()), Node::Text("two".into())])));
+        assert_eq!(node.get("d").and_then(|d| d.get("e")).and_then(Node::text), Some("f#g"));
     }
 
     #[test]
@@ -325,10 +291,7 @@ mod tests {
         assert_eq!(node.get("b"), Some(&Node::Unknown));
         assert_eq!(node.get("c"), Some(&Node::Unknown));
         assert_eq!(node.get("d").and_then(Node::text), Some("e"));
-        assert_eq!(
-            parse(&"[".repeat(10_000)),
-            Node::Map(vec![(String::new(), Node::Unknown)])
-        );
+        assert_eq!(parse(&"[".repeat(10_000)), Node::Map(vec![(String::new(), Node::Unknown)]));
         let deep: String = (0..200).map(|i| " ".repeat(i) + "k:\n").collect();
         assert!(parse(&deep).get("k").is_some());
     }

@@ -26,21 +26,13 @@ struct User {
 impl User {
     fn new(rows: u16, columns: u16) -> Self {
         let terminal = Pty::open(File::open("/dev/null").unwrap()).unwrap();
-        let user = Self {
-            screen: Vec::new(),
-            terminal,
-        };
+        let user = Self { screen: Vec::new(), terminal };
         user.resize(rows, columns);
         user
     }
 
     fn resize(&self, rows: u16, columns: u16) {
-        let size = Winsize {
-            ws_row: rows,
-            ws_col: columns,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&self.terminal.master, size).unwrap();
     }
 
@@ -51,15 +43,7 @@ impl User {
         command.stream = Stream::Terminal;
         let run = std::thread::spawn(move || {
             let ours = slave.as_fd();
-            run_on(
-                &command,
-                &Streams {
-                    stdin: ours,
-                    stdout: ours,
-                    stderr: ours,
-                },
-            )
-            .unwrap()
+            run_on(&command, &Streams { stdin: ours, stdout: ours, stderr: ours }).unwrap()
         });
         let mut steps = steps.into_iter().peekable();
         while !run.is_finished() {
@@ -81,9 +65,7 @@ impl User {
     }
 
     fn sees(&self, text: &str) -> bool {
-        self.screen
-            .windows(text.len())
-            .any(|window| window == text.as_bytes())
+        self.screen.windows(text.len()).any(|window| window == text.as_bytes())
     }
 
     fn types(&self, text: &str) {
@@ -103,25 +85,15 @@ fn at_a_terminal_the_command_has_a_terminal() {
     let script = "[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && : < /dev/tty && echo all; stty size
                   printf '\\033[31mred\\033[0m\\n'; echo error >&2
                   echo name?; read name; echo hello $name";
-    let outcome = user.at(
-        &scratch.sh(script),
-        vec![step("name?", |user| user.types("you\r"))],
-    );
+    let outcome = user.at(&scratch.sh(script), vec![step("name?", |user| user.types("you\r"))]);
     assert_eq!(outcome.end, End::Exited(0));
     assert!(outcome.terminal);
     // "you" once: echoed by the command's terminal, not by the user's own as well.
     let want = "all\n33 101\n\u{1b}[31mred\u{1b}[0m\nerror\nname?\nyou\nhello you\n";
     assert_eq!(scratch.output(), want);
-    assert_eq!(
-        String::from_utf8(user.screen.clone()).unwrap(),
-        want.replace('\n', "\r\n")
-    );
+    assert_eq!(String::from_utf8(user.screen.clone()).unwrap(), want.replace('\n', "\r\n"));
     let settings = tcgetattr(&user.terminal.slave).unwrap();
-    assert!(
-        settings
-            .local_modes
-            .contains(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG)
-    );
+    assert!(settings.local_modes.contains(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG));
 }
 
 #[test]
@@ -132,10 +104,7 @@ fn control_c_at_a_terminal_is_a_real_signal() {
     let scratch = Scratch::new();
     let mut user = User::new(24, 80);
     let script = "trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.02; done";
-    let outcome = user.at(
-        &scratch.sh(script),
-        vec![step("ready", |user| user.types("\x03"))],
-    );
+    let outcome = user.at(&scratch.sh(script), vec![step("ready", |user| user.types("\x03"))]);
     assert_eq!(outcome.end, End::Exited(9));
     assert!(scratch.output().ends_with("caught\n"));
 
@@ -146,10 +115,7 @@ fn control_c_at_a_terminal_is_a_real_signal() {
 
     let mut user = User::new(24, 80);
     let command = scratch.sh("trap '' INT; echo ready; while :; do sleep 0.02; done");
-    let twice = vec![
-        step("ready", |user| user.types("\x03")),
-        step("^C", |user| user.types("\x03")),
-    ];
+    let twice = vec![step("ready", |user| user.types("\x03")), step("^C", |user| user.types("\x03"))];
     assert_eq!(user.at(&command, twice).end, End::Interrupted);
 }
 
@@ -175,12 +141,7 @@ fn a_hang_at_a_terminal_gives_the_terminal_back() {
     command.idle = Some(Duration::from_secs(1));
     assert_eq!(user.at(&command, Vec::new()).end, End::Hang(HangKind::Idle));
     assert!(user.sees("stuck"));
-    assert!(
-        tcgetattr(&user.terminal.slave)
-            .unwrap()
-            .local_modes
-            .contains(LocalModes::ECHO)
-    );
+    assert!(tcgetattr(&user.terminal.slave).unwrap().local_modes.contains(LocalModes::ECHO));
 }
 
 #[test]
@@ -192,11 +153,7 @@ fn typed_input_passes_through_to_a_pipe() {
     let mut command = scratch.sh("[ -t 0 ] || echo no terminal; cat");
     command.stream = Stream::Terminal;
     let out = File::create(scratch.path("1")).unwrap();
-    let streams = Streams {
-        stdin: user.terminal.slave.as_fd(),
-        stdout: out.as_fd(),
-        stderr: out.as_fd(),
-    };
+    let streams = Streams { stdin: user.terminal.slave.as_fd(), stdout: out.as_fd(), stderr: out.as_fd() };
     assert_eq!(run_on(&command, &streams).unwrap().end, End::Exited(0));
     assert_eq!(scratch.output(), "no terminal\nfirst\nsecond\n");
 }

@@ -47,9 +47,7 @@ impl Session {
                 None => by_tree.push((tree, vec![subject.clone()])),
             }
         }
-        by_tree
-            .iter()
-            .try_for_each(|(tree, group)| self.start_one(tree, group))
+        by_tree.iter().try_for_each(|(tree, group)| self.start_one(tree, group))
     }
 
     fn start_one(&self, tree: &Oid, subjects: &[Subject]) -> Result<()> {
@@ -61,27 +59,18 @@ impl Session {
             Err(rustix::io::Errno::WOULDBLOCK) => return Ok(()),
             Err(error) => return Err(std::io::Error::from(error).into()),
         }
-        let request = Request {
-            subjects: subjects.to_vec(),
-            v: 1,
-        };
+        let request = Request { subjects: subjects.to_vec(), v: 1 };
         let text = serde_json::to_vec(&request)
             .map_err(|e| Error::bug("a request cannot be written as JSON").because(e))?;
         let request_file = request_file(&directory, tree);
         std::fs::write(&request_file, text)?;
         let log = File::create(directory.join(format!("{tree}.log")))?;
-        let mut env: Vec<(OsString, Option<OsString>)> = scrubbed_environment()
-            .iter()
-            .map(|name| (OsString::from(*name), None))
-            .collect();
+        let mut env: Vec<(OsString, Option<OsString>)> =
+            scrubbed_environment().iter().map(|name| (OsString::from(*name), None)).collect();
         env.push(("GIT_DIR".into(), Some(self.repo.git_dir().into())));
         runner::detach(runner::Detached {
             arguments: vec!["validate".into(), "--request".into(), request_file.into()],
-            cwd: self
-                .repo
-                .workdir()
-                .unwrap_or_else(|| self.repo.git_dir())
-                .to_owned(),
+            cwd: self.repo.workdir().unwrap_or_else(|| self.repo.git_dir()).to_owned(),
             env,
             held,
             log,
@@ -130,10 +119,7 @@ impl Session {
 
     /// Where the background process of a tree writes what it does.
     pub fn background_log(&self, tree: &Oid) -> PathBuf {
-        self.repo
-            .common_dir()
-            .join("incident/background")
-            .join(format!("{tree}.log"))
+        self.repo.common_dir().join("incident/background").join(format!("{tree}.log"))
     }
 }
 

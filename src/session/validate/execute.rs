@@ -47,19 +47,13 @@ pub(super) struct Ran {
 
 /// `/bin/sh -c`, with nothing to read: a gate that asks must not wait for an answer.
 pub(super) fn shell(command: &str) -> [OsString; 3] {
-    [
-        "/bin/sh".into(),
-        "-c".into(),
-        format!("exec </dev/null\n{command}").into(),
-    ]
+    ["/bin/sh".into(), "-c".into(), format!("exec </dev/null\n{command}").into()]
 }
 
 /// The environment without what ties git to a repository.
 pub(super) fn scrubbed() -> Vec<(OsString, Option<OsString>)> {
-    let mut env: Vec<(OsString, Option<OsString>)> = scrubbed_environment()
-        .iter()
-        .map(|name| (OsString::from(*name), None))
-        .collect();
+    let mut env: Vec<(OsString, Option<OsString>)> =
+        scrubbed_environment().iter().map(|name| (OsString::from(*name), None)).collect();
     // A gate that commits somewhere must not open the editor of the commit that runs it.
     env.push(("GIT_EDITOR".into(), None));
     env
@@ -71,9 +65,7 @@ impl Session {
         let parent = self.cache_dir()?.join("scratch");
         let make = || {
             std::fs::create_dir_all(&parent)?;
-            tempfile::Builder::new()
-                .prefix(&format!("{purpose}-"))
-                .tempdir_in(&parent)
+            tempfile::Builder::new().prefix(&format!("{purpose}-")).tempdir_in(&parent)
         };
         make().map_err(|e: std::io::Error| {
             Error::refused(format!("{} cannot be written", parent.display()))
@@ -92,11 +84,8 @@ impl Run<'_> {
         let Some(worktree) = &self.worktree else {
             return Err(Error::bug("the worktree was taken and is not there"));
         };
-        let caches: Vec<&str> = if job.fresh {
-            Vec::new()
-        } else {
-            job.gate.cache.iter().map(String::as_str).collect()
-        };
+        let caches: Vec<&str> =
+            if job.fresh { Vec::new() } else { job.gate.cache.iter().map(String::as_str).collect() };
         let checkout = worktree.checkout(job.commit.as_str(), &caches)?;
         let mut ran = Ran {
             verdict: Verdict::NotRun,
@@ -133,15 +122,10 @@ impl Run<'_> {
             prepared.stream = runner::Stream::Quiet;
             prepared.max_output = MOST_OUTPUT;
             prepared.idle = job.gate.idle;
-            let left = self
-                .options
-                .deadline
-                .map(|at| at.saturating_duration_since(Instant::now()));
+            let left = self.options.deadline.map(|at| at.saturating_duration_since(Instant::now()));
             // When the limit is the connection's, the command does not hang, and nothing looks at it.
             let ours = left.filter(|left| job.gate.timeout.is_none_or(|limit| *left < limit));
-            prepared.timeout = ours
-                .map(|left| left.max(Duration::from_millis(1)))
-                .or(job.gate.timeout);
+            prepared.timeout = ours.map(|left| left.max(Duration::from_millis(1))).or(job.gate.timeout);
             if ours.is_none() {
                 prepared.on_hang.clone_from(&captures);
             }
@@ -156,17 +140,11 @@ impl Run<'_> {
                 runner::End::Hang(HangKind::Timeout) if ours.is_some() => return Ok(None),
                 runner::End::Hang(kind) => {
                     ran.hung = true;
-                    End::Hang(if kind == HangKind::Timeout {
-                        Limit::Time
-                    } else {
-                        Limit::Silence
-                    })
+                    End::Hang(if kind == HangKind::Timeout { Limit::Time } else { Limit::Silence })
                 }
                 runner::End::Interrupted => {
                     self.interrupted.set(true);
-                    return Err(Error::refused(
-                        "interrupted: the gate was ended, and nothing was recorded",
-                    ));
+                    return Err(Error::refused("interrupted: the gate was ended, and nothing was recorded"));
                 }
                 runner::End::Exited(status) => End::Exit(status),
                 runner::End::Signalled(number) => End::Signal(number),
@@ -252,14 +230,9 @@ impl Run<'_> {
 fn judge_by(worktree: &ValidationWorktree, commit: &str, oracle: &[String]) -> Result<()> {
     for path in oracle {
         let literal = format!(":(literal,top){path}");
-        let there = worktree
-            .git()
-            .call(["ls-tree", "--name-only", commit, "--", path])
-            .text()?;
+        let there = worktree.git().call(["ls-tree", "--name-only", commit, "--", path]).text()?;
         let call = if there.is_empty() {
-            worktree
-                .git()
-                .call(["rm", "-rfq", "--ignore-unmatch", "--", &literal])
+            worktree.git().call(["rm", "-rfq", "--ignore-unmatch", "--", &literal])
         } else {
             worktree.git().call(["checkout", "-q", commit, "--", &literal])
         };

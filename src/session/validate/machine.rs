@@ -48,11 +48,7 @@ impl Machine {
         let class = match &gate.device {
             Device::Any | Device::Cpu => self.processor(),
             Device::Cuda | Device::Hip => {
-                let vendor = if gate.device == Device::Cuda {
-                    "nvidia"
-                } else {
-                    "amd"
-                };
+                let vendor = if gate.device == Device::Cuda { "nvidia" } else { "amd" };
                 match self.gpus(vendor, &gate.environment, gate.gpus.unwrap_or(1)) {
                     Ok(class) => class,
                     Err(reason) => return Ok(Presence::Missing(reason)),
@@ -60,23 +56,13 @@ impl Machine {
             }
             Device::Custom(probe) => {
                 if !self.custom(session, probe)? {
-                    return Ok(Presence::Missing(format!(
-                        "no such device here: `{probe}` says no"
-                    )));
+                    return Ok(Presence::Missing(format!("no such device here: `{probe}` says no")));
                 }
-                format!(
-                    "custom/{}/{}",
-                    &sha256_hex(probe.as_bytes())[..12],
-                    self.processor()
-                )
+                format!("custom/{}/{}", &sha256_hex(probe.as_bytes())[..12], self.processor())
             }
         };
         let (env, environment) = self.environment(gate)?;
-        Ok(Presence::Here(Found {
-            class,
-            env,
-            environment,
-        }))
+        Ok(Presence::Here(Found { class, env, environment }))
     }
 
     fn processor(&self) -> String {
@@ -94,29 +80,18 @@ impl Machine {
         let mut tools = tools.to_vec();
         tools.sort_unstable();
         tools.dedup();
-        self.probed
-            .borrow_mut()
-            .entry(tools.clone())
-            .or_insert_with(|| device::probe(&tools))
-            .clone()
+        self.probed.borrow_mut().entry(tools.clone()).or_insert_with(|| device::probe(&tools)).clone()
     }
 
     fn gpus(&self, vendor: &str, tools: &[String], needed: u32) -> std::result::Result<String, String> {
         let environment = self.probe(tools);
-        let mut names: Vec<&str> = environment
-            .gpus
-            .iter()
-            .filter(|gpu| gpu.vendor == vendor)
-            .map(|gpu| gpu.name.as_str())
-            .collect();
+        let mut names: Vec<&str> =
+            environment.gpus.iter().filter(|gpu| gpu.vendor == vendor).map(|gpu| gpu.name.as_str()).collect();
         if names.is_empty() {
             return Err(format!("no such device here: no {vendor} GPU"));
         }
         if names.len() < needed as usize {
-            return Err(format!(
-                "no such device here: {needed} {vendor} GPUs needed, {} found",
-                names.len()
-            ));
+            return Err(format!("no such device here: {needed} {vendor} GPUs needed, {} found", names.len()));
         }
         let count = names.len();
         names.sort_unstable();
@@ -131,18 +106,12 @@ impl Machine {
             return Ok((sha256_hex(b"{}"), Value::Null));
         }
         let probed = self.probe(&gate.environment);
-        let drivers: Vec<&str> = if gpu {
-            probed.gpus.iter().map(|g| g.driver.as_str()).collect()
-        } else {
-            Vec::new()
-        };
+        let drivers: Vec<&str> =
+            if gpu { probed.gpus.iter().map(|g| g.driver.as_str()).collect() } else { Vec::new() };
         let matters = json!({"drivers": drivers, "tools": probed.tools});
         let environment = serde_json::to_value(&probed)
             .map_err(|e| Error::bug("the environment cannot be written as JSON").because(e))?;
-        Ok((
-            sha256_hex(canonical::to_string(&matters)?.as_bytes()),
-            environment,
-        ))
+        Ok((sha256_hex(canonical::to_string(&matters)?.as_bytes()), environment))
     }
 
     /// Runs the probe in an empty directory: it asks about the machine, not about a tree.

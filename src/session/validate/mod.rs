@@ -194,10 +194,8 @@ impl Run<'_> {
                 for (gate, change) in &examined.changes {
                     error = error.because(format!("this push {} the protected gate {gate}", change.word()));
                 }
-                return Err(error.hint(format!(
-                    "look at them and approve them: git incident trust {}",
-                    commit.short()
-                )));
+                return Err(error
+                    .hint(format!("look at them and approve them: git incident trust {}", commit.short())));
             }
         }
         Ok(())
@@ -239,8 +237,7 @@ impl Run<'_> {
         let deferred = !examined.protected && !examined.strict && examined.unavailable == Unavailable::Defer;
         let mut result = job.result(Verdict::NotRun, reason);
         if deferred {
-            self.session
-                .add_pending(&Pending::of(&result, job.target.as_deref()))?;
+            self.session.add_pending(&Pending::of(&result, job.target.as_deref()))?;
         }
         // Only a push is allowed by deferring; whoever asks for a validation hears that it was not made.
         result.deferred = deferred && job.target.is_some();

@@ -50,10 +50,7 @@ impl Session {
     /// disposable: the next push finds out again).
     pub fn pending_gates(&self) -> Vec<Pending> {
         let path = self.repo.common_dir().join("incident").join(FILE);
-        std::fs::read(path)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default()
+        std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
     pub(super) fn add_pending(&self, pending: &Pending) -> Result<()> {

@@ -17,10 +17,7 @@ impl Session {
         let (commits, incidents) = self.walk(&subject.commit, subject.base.as_ref())?;
         for id in incidents {
             let incident = self.incident(&id)?;
-            if incident
-                .links_as(Role::Fix)
-                .any(|link| commits.contains(&link.commit))
-            {
+            if incident.links_as(Role::Fix).any(|link| commits.contains(&link.commit)) {
                 return Ok(true);
             }
         }
@@ -36,12 +33,7 @@ impl Session {
         let range = base.map_or_else(|| tip.to_string(), |base| format!("{base}..{tip}"));
         let limit = format!("--max-count={MOST_COMMITS}");
         let format = "--format=%H%n%B";
-        let settled = [
-            "--no-show-signature",
-            "--no-notes",
-            "--no-color",
-            "--encoding=UTF-8",
-        ];
+        let settled = ["--no-show-signature", "--no-notes", "--no-color", "--encoding=UTF-8"];
         let call = self.git().call(["log", "-z", format, &limit]).args(settled);
         let bytes = call.args([range.as_str(), "--"]).bytes()?;
         let lines_tree = refs::read(&self.repo, lines::REF)?
@@ -66,10 +58,8 @@ impl Session {
             commits.insert(commit);
         }
         // A trailer may name an incident that is not here: that is for fsck to say, not for a gate.
-        let mut incidents: Vec<Oid> = named
-            .iter()
-            .filter_map(|name| self.incident_id(Some(name)).ok())
-            .collect();
+        let mut incidents: Vec<Oid> =
+            named.iter().filter_map(|name| self.incident_id(Some(name)).ok()).collect();
         incidents.sort_unstable();
         incidents.dedup();
         Ok((commits, incidents))
@@ -157,11 +147,8 @@ impl Session {
                 others.push(tip);
             }
         }
-        let base = if others.is_empty() {
-            self.first_parent(commit)?
-        } else {
-            self.merge_base_of(commit, &others)?
-        };
+        let base =
+            if others.is_empty() { self.first_parent(commit)? } else { self.merge_base_of(commit, &others)? };
         Ok(Subject {
             commit: commit.clone(),
             base,
@@ -181,14 +168,8 @@ impl Session {
             crate::model::Error::usage(format!("{range:?} is no range"))
                 .hint("write it as A..B, such as main..HEAD")
         };
-        let (from, to) = range
-            .split_once("...")
-            .or_else(|| range.split_once(".."))
-            .ok_or_else(wrong)?;
-        let resolve = |text: &str| {
-            self.repo
-                .resolve_commit(if text.is_empty() { "HEAD" } else { text })
-        };
+        let (from, to) = range.split_once("...").or_else(|| range.split_once("..")).ok_or_else(wrong)?;
+        let resolve = |text: &str| self.repo.resolve_commit(if text.is_empty() { "HEAD" } else { text });
         let (from, to) = (resolve(from)?, resolve(to)?);
         let base = diff::merge_base(&self.git(), from.as_str(), to.as_str())?;
         Ok(Subject {

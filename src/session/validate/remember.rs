@@ -32,14 +32,9 @@ impl Run<'_> {
     ) -> Result<Option<GateResult>> {
         let repo = &self.session.repo;
         let records = records::find(repo, descriptor)?;
-        let usable = records
-            .iter()
-            .filter(|f| f.counts && (f.record.fresh || !job.fresh));
+        let usable = records.iter().filter(|f| f.counts && (f.record.fresh || !job.fresh));
         let Some(newest) = usable.max_by_key(|f| f.record.at) else {
-            if records
-                .iter()
-                .any(|f| !f.counts && f.record.verdict == Verdict::Pass)
-            {
+            if records.iter().any(|f| !f.counts && f.record.verdict == Verdict::Pass) {
                 report.remarks.push(format!(
                     "a record that was made elsewhere claims that {} passes; only what ran in this clone counts",
                     job.gate.id
@@ -102,10 +97,7 @@ impl Run<'_> {
         match session.store_record(job, found, descriptor, ran, &output) {
             Ok(key) => result.record = Some(key),
             Err(error) => {
-                report.remarks.push(format!(
-                    "the result of {} could not be recorded: {error}",
-                    job.gate.id
-                ));
+                report.remarks.push(format!("the result of {} could not be recorded: {error}", job.gate.id));
                 return Ok(result);
             }
         }
@@ -121,9 +113,7 @@ impl Run<'_> {
                 descriptor: result.record.clone(),
             };
             if let Err(error) = session.append(&incident, &[], |draft| draft.add(event)) {
-                report
-                    .remarks
-                    .push(format!("incident {} was not told: {error}", incident.short()));
+                report.remarks.push(format!("incident {} was not told: {error}", incident.short()));
             }
         }
         Ok(result)
@@ -163,10 +153,7 @@ impl Session {
 
     /// How long a gate took when it last ran here, on any tree.
     pub(super) fn expected_duration(&self, gate: &str, class: &str) -> Result<Option<Duration>> {
-        Ok(self
-            .durations()?
-            .get(&format!("{gate} {class}"))
-            .map(|millis| Duration::from_millis(*millis)))
+        Ok(self.durations()?.get(&format!("{gate} {class}")).map(|millis| Duration::from_millis(*millis)))
     }
 
     fn durations(&self) -> Result<BTreeMap<String, u64>> {

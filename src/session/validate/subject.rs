@@ -134,28 +134,22 @@ impl Session {
     pub fn examine(&self, subject: &Subject) -> Result<Examination> {
         let own = self.config_at(&subject.commit)?;
         let mut remarks = Vec::new();
-        let former = subject
-            .former
-            .as_ref()
-            .and_then(|commit| match self.config_at(commit) {
-                Ok(config) => Some((commit, config)),
-                Err(error) => {
-                    // It would refuse the very push that mends it.
-                    remarks.push(format!(
-                        "the configuration at {} is not used: {error}",
-                        commit.short()
-                    ));
-                    None
-                }
-            });
+        let former = subject.former.as_ref().and_then(|commit| match self.config_at(commit) {
+            Ok(config) => Some((commit, config)),
+            Err(error) => {
+                // It would refuse the very push that mends it.
+                remarks.push(format!("the configuration at {} is not used: {error}", commit.short()));
+                None
+            }
+        });
         let target = subject.target.as_deref();
         let protects = |config: &Config| target.is_some_and(|name| config.pre_push.protects(name));
         let protected =
             subject.strict || protects(&own) || former.as_ref().is_some_and(|(_, config)| protects(config));
         let former = former.filter(|_| protected);
-        let mode = former.as_ref().map_or(own.pre_push.mode, |(_, config)| {
-            stricter(own.pre_push.mode, config.pre_push.mode)
-        });
+        let mode = former
+            .as_ref()
+            .map_or(own.pre_push.mode, |(_, config)| stricter(own.pre_push.mode, config.pre_push.mode));
         let mut examined = Examination {
             commit: subject.commit.clone(),
             mode,
@@ -174,10 +168,8 @@ impl Session {
         }
         let changed = self.changed(subject)?;
         let own_rules = self.rules(&own, &subject.commit, &changed)?;
-        let protected_rules = former
-            .as_ref()
-            .map(|(commit, config)| self.rules(config, commit, &changed))
-            .transpose()?;
+        let protected_rules =
+            former.as_ref().map(|(commit, config)| self.rules(config, commit, &changed)).transpose()?;
         let mut question = Question {
             own: &own_rules,
             protected: protected_rules.as_deref(),
@@ -189,11 +181,7 @@ impl Session {
         if due_without.due.len() < every && subject.only.is_empty() {
             question.linked_fix = self.has_linked_fix(subject)?;
         }
-        let plan = if question.linked_fix {
-            plan::plan(question)
-        } else {
-            due_without
-        };
+        let plan = if question.linked_fix { plan::plan(question) } else { due_without };
         let tree = self.repo.tree_of(&subject.commit)?;
         for due in plan.due {
             let (commit, config, rules) = match (due.version, &former, &protected_rules) {
@@ -223,10 +211,7 @@ impl Session {
     fn changed(&self, subject: &Subject) -> Result<Vec<String>> {
         let base = subject.base.as_ref().map_or(EMPTY_TREE, Oid::as_str);
         let paths = diff::changed_paths(&self.git(), base, subject.commit.as_str())?;
-        Ok(paths
-            .iter()
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect())
+        Ok(paths.iter().map(|path| path.to_string_lossy().into_owned()).collect())
     }
 
     fn rules(&self, config: &Config, commit: &Oid, changed: &[String]) -> Result<Vec<Rule>> {
@@ -234,14 +219,9 @@ impl Session {
             .gates
             .iter()
             .map(|gate| {
-                let globs: Vec<glob::Glob> = gate
-                    .paths
-                    .iter()
-                    .filter_map(|pattern| glob::Glob::new(pattern).ok())
-                    .collect();
-                let touched = changed
-                    .iter()
-                    .find(|path| globs.iter().any(|glob| glob.matches(path)));
+                let globs: Vec<glob::Glob> =
+                    gate.paths.iter().filter_map(|pattern| glob::Glob::new(pattern).ok()).collect();
+                let touched = changed.iter().find(|path| globs.iter().any(|glob| glob.matches(path)));
                 Ok(Rule {
                     id: gate.id.clone(),
                     digest: self.gate_digest(gate, commit)?,
@@ -275,15 +255,11 @@ impl Session {
     /// The configuration is wrong; the commit is not here.
     pub fn push_policy(&self, subject: &Subject) -> Result<PushPolicy> {
         let own = self.config_at(&subject.commit)?;
-        let mut policy = PushPolicy {
-            mode: own.pre_push.mode,
-            inline: own.pre_push.inline,
-        };
+        let mut policy = PushPolicy { mode: own.pre_push.mode, inline: own.pre_push.inline };
         // A former configuration that is wrong is passed over, as in `examine`.
-        if let (Some(target), Some(Ok(former))) = (
-            &subject.target,
-            subject.former.as_ref().map(|commit| self.config_at(commit)),
-        ) && (own.pre_push.protects(target) || former.pre_push.protects(target))
+        if let (Some(target), Some(Ok(former))) =
+            (&subject.target, subject.former.as_ref().map(|commit| self.config_at(commit)))
+            && (own.pre_push.protects(target) || former.pre_push.protects(target))
         {
             policy.mode = stricter(policy.mode, former.pre_push.mode);
         }

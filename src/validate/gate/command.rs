@@ -5,8 +5,7 @@ use crate::model::status::Verdict;
 
 /// Judges the run.
 pub(super) fn judge(runs: &[End], _wanted: u32) -> Judged {
-    runs.last()
-        .map_or_else(|| Judged::new(Verdict::NotRun, "it did not run"), one)
+    runs.last().map_or_else(|| Judged::new(Verdict::NotRun, "it did not run"), one)
 }
 
 #[cfg(test)]

@@ -40,10 +40,7 @@ pub struct Judged {
 
 impl Judged {
     fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
-        Self {
-            verdict,
-            reason: reason.into(),
-        }
+        Self { verdict, reason: reason.into() }
     }
 }
 
@@ -82,21 +79,16 @@ pub fn prepared(end: &End) -> Option<Judged> {
 fn one(end: &End) -> Judged {
     match end {
         End::Exit(0) => Judged::new(Verdict::Pass, ""),
-        End::Exit(125) => Judged::new(
-            Verdict::Inconclusive,
-            "the command says it cannot decide (exit status 125)",
-        ),
+        End::Exit(125) => {
+            Judged::new(Verdict::Inconclusive, "the command says it cannot decide (exit status 125)")
+        }
         End::Exit(126) => Judged::new(Verdict::NotRun, "a program cannot be executed (exit status 126)"),
-        End::Exit(127) => Judged::new(
-            Verdict::NotRun,
-            "a program is not installed here (exit status 127)",
-        ),
+        End::Exit(127) => Judged::new(Verdict::NotRun, "a program is not installed here (exit status 127)"),
         End::Exit(status) => Judged::new(Verdict::Fail, format!("exit status {status}")),
         // SIGHUP, SIGINT and SIGTERM come from outside: they say nothing about the commit.
-        End::Signal(number @ (1 | 2 | 15)) => Judged::new(
-            Verdict::Inconclusive,
-            format!("ended from outside by signal {number}"),
-        ),
+        End::Signal(number @ (1 | 2 | 15)) => {
+            Judged::new(Verdict::Inconclusive, format!("ended from outside by signal {number}"))
+        }
         End::Signal(number) => Judged::new(Verdict::Fail, format!("ended by signal {number}")),
         End::Hang(Limit::Time) => Judged::new(Verdict::Fail, "hang: it ran longer than its timeout"),
         End::Hang(Limit::Silence) => {
@@ -125,10 +117,7 @@ mod tests {
     fn a_preparation_that_fails_ends_the_gate() {
         assert_eq!(prepared(&End::Exit(0)), None);
         let judged = prepared(&End::Exit(2)).unwrap();
-        assert_eq!(
-            (judged.verdict, judged.reason.as_str()),
-            (Verdict::Fail, "prepare: exit status 2")
-        );
+        assert_eq!((judged.verdict, judged.reason.as_str()), (Verdict::Fail, "prepare: exit status 2"));
         assert_eq!(prepared(&End::Exit(127)).unwrap().verdict, Verdict::NotRun);
     }
 }

@@ -8,20 +8,14 @@ pub(super) fn judge(runs: &[End], wanted: u32) -> Judged {
     for (index, run) in runs.iter().enumerate() {
         let judged = one(run);
         if judged.verdict != Verdict::Pass {
-            return Judged::new(
-                judged.verdict,
-                format!("run {} of {wanted}: {}", index + 1, judged.reason),
-            );
+            return Judged::new(judged.verdict, format!("run {} of {wanted}: {}", index + 1, judged.reason));
         }
     }
     if runs.is_empty() {
         return Judged::new(Verdict::NotRun, "it did not run");
     }
     if runs.len() < wanted as usize {
-        return Judged::new(
-            Verdict::Inconclusive,
-            format!("only {} of {wanted} runs were made", runs.len()),
-        );
+        return Judged::new(Verdict::Inconclusive, format!("only {} of {wanted} runs were made", runs.len()));
     }
     Judged::new(Verdict::Pass, "")
 }
@@ -36,10 +30,7 @@ mod tests {
         let pass = End::Exit(0);
         assert_eq!(judge(&[pass.clone(), pass.clone()], 2).verdict, Verdict::Pass);
         let judged = judge(&[pass.clone(), End::Exit(3)], 5);
-        assert_eq!(
-            (judged.verdict, judged.reason.as_str()),
-            (Verdict::Fail, "run 2 of 5: exit status 3")
-        );
+        assert_eq!((judged.verdict, judged.reason.as_str()), (Verdict::Fail, "run 2 of 5: exit status 3"));
         assert_eq!(judge(&[pass], 2).verdict, Verdict::Inconclusive);
         assert_eq!(judge(&[], 0).verdict, Verdict::NotRun);
     }
