@@ -85,7 +85,7 @@ impl Session {
                 None => unexplained.push(attempt),
                 Some((_, Holds::Contradicts(why))) => contradictions.push((attempt, why)),
                 Some((_, Holds::Accounts(how))) => {
-                    accounts.push(Account { attempt: attempt.started.event, how: how.clone() })
+                    accounts.push(Account { attempt: attempt.started.event, how: how.clone() });
                 }
             }
         }

@@ -126,7 +126,7 @@ pub fn to_log(incident: &Incident) -> LoggedIncident {
         match n.text.strip_prefix(SECTION).and_then(|t| t.split_once("\n\n")) {
             Some(("Fix", text)) => text.clone_into(&mut fix),
             Some((heading, text)) => {
-                notes.push(LoggedNote { heading: heading.to_owned(), text: text.to_owned() })
+                notes.push(LoggedNote { heading: heading.to_owned(), text: text.to_owned() });
             }
             None => {}
         }

@@ -35,7 +35,9 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
         }
         match tell {
             Tell::Story(text) => {
-                show(&Text::new().plain("\n").styled(Style::Bold, "# ").styled(Style::Bold, text).plain("\n"))
+                show(
+                    &Text::new().plain("\n").styled(Style::Bold, "# ").styled(Style::Bold, text).plain("\n"),
+                );
             }
             Tell::Command(line) => show(&Text::new().styled(Style::Cyan, format!("$ {line}\n"))),
             Tell::Output(text) => show(&Text::new().plain(text)),

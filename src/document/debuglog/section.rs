@@ -159,7 +159,7 @@ pub(super) fn split_attempt<'a>(
                 segments.push(Segment { part: Part::Known(field), line, lines: vec![rest] });
             }
             None => {
-                segments.last_mut().expect("starts with one segment").lines.push(lines::dedent(text, offset))
+                segments.last_mut().expect("starts with one segment").lines.push(lines::dedent(text, offset));
             }
         }
         line += 1;
