@@ -3,7 +3,7 @@
 //! A debug log is what people and agents keep by hand while a bug resists: a heading per incident, its
 //! status, symptom and environment, a section per attempt, a table of what differs between the case
 //! that works and the one that does not, and a list of what to try next. [`parse`] reads any of them
-//! it can make sense of and says in [`Warning`]s what it could not; [`print`] writes one layout.
+//! it can make sense of and says in [`Warning`]s what it could not; [`print()`] writes one layout.
 //!
 //! # What an incident is
 //!

@@ -36,11 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     lines.reverse();
     let mirrored = Ledger::parse(&lines.join(&b'\n'));
-    assert_eq!(
-        incident,
-        mirrored.incident(&anchor, &|raw| raw == first),
-        "the order of lines means nothing"
-    );
+    assert_eq!(incident, mirrored.incident(&anchor, &|raw| raw == first), "the order of lines means nothing");
 });
 
 fn sealed(script: &[u8], ids: &[EventId]) -> Option<(EventId, Vec<u8>)> {
