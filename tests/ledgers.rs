@@ -257,3 +257,29 @@ fn active_state_that_is_damaged_is_as_if_there_were_none() {
         repo.typed("status").expect(0);
     }
 }
+
+#[test]
+fn growth_is_handed_to_git_unless_it_is_switched_off() {
+    // One pack, or two: what a writer had written and not yet named goes into a pack of its own.
+    let packed = |repo: &Repo| !repo.git(&["count-objects", "-v"]).lines().any(|l| l == "packs: 0");
+    let write = |repo: &Repo| {
+        repo.open("it grows");
+        for n in 0..250 {
+            repo.incident(&["attempt", "note", &format!("note {n}")]).expect(0);
+        }
+    };
+    let off = Repo::new();
+    off.git(&["config", "gc.auto", "0"]);
+    let on = Repo::new();
+    on.git(&["config", "gc.auto", "200"]);
+    write(&off);
+    write(&on);
+    // It runs beside us: it may need a moment, and it must come.
+    let came = (0..600).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        packed(&on)
+    });
+    assert!(came, "{}", on.git(&["count-objects", "-v"]));
+    assert!(!packed(&off), "nobody asked for it there");
+    assert_eq!(on.incident_json(&["show"])["notes"].as_array().unwrap().len(), 250);
+}

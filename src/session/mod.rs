@@ -27,6 +27,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::config::{self, Config};
 use crate::git::Repo;
 use crate::git::durability;
+use crate::git::maintenance;
 use crate::git::program::Git;
 use crate::model::incident::{Author, Incident};
 use crate::model::{Error, Oid, Result, Timestamp, canonical};
@@ -188,7 +189,9 @@ impl Session {
         evidence: &[Oid],
         build: impl FnOnce(&mut Draft<'_>) -> Result<T>,
     ) -> Result<Appended<T>> {
-        ledger::append(&self.repo, &self.writer()?, incident, evidence, build)
+        let appended = ledger::append(&self.repo, &self.writer()?, incident, evidence, build)?;
+        maintenance::hand_over(&self.repo);
+        Ok(appended)
     }
 
     /// Adds a validation record.

@@ -46,11 +46,14 @@ fn say(line: &str) {
 /// A repository for measuring: no configuration but its own.
 struct Bench {
     directory: tempfile::TempDir,
+    /// State and cache, which must not lie in the repository.
+    aside: tempfile::TempDir,
 }
 
 impl Bench {
     fn new() -> Self {
-        let bench = Self { directory: tempfile::tempdir().expect("a temporary directory") };
+        let new = || tempfile::tempdir().expect("a temporary directory");
+        let bench = Self { directory: new(), aside: new() };
         bench.git(&["init", "-q", "-b", "main"]);
         bench.git(&["config", "user.name", "Bench"]);
         bench.git(&["config", "user.email", "bench@example.org"]);
@@ -76,8 +79,8 @@ impl Bench {
             .env("PATH", path)
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("XDG_STATE_HOME", self.path().join(".git/state"))
-            .env("XDG_CACHE_HOME", self.path().join(".git/cache"))
+            .env("XDG_STATE_HOME", self.aside.path().join("state"))
+            .env("XDG_CACHE_HOME", self.aside.path().join("cache"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
