@@ -342,3 +342,23 @@ fn a_closed_pipe_is_no_trouble() {
     assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stdout);
     assert_eq!(ran.stdout.lines().nth(1), Some("0"));
 }
+
+#[test]
+fn bash_completes_both_names_of_the_program() {
+    let repo = Repo::new();
+    let script = r#"
+        eval "$(git-incident completions bash)"
+        complete_git() { COMP_WORDS=(git incident "$@"); COMP_CWORD=$(($# + 1)); COMPREPLY=(); _git_incident; echo "${COMPREPLY[*]}"; }
+        complete_git att
+        complete_git attempt sta
+        complete_git close --blo
+        complete_git link HEAD --as ""
+        COMP_WORDS=(git-incident sho); COMP_CWORD=1; COMPREPLY=(); _git__incident git-incident sho git-incident; echo "${COMPREPLY[*]}"
+    "#;
+    let said = repo.run("bash", &["-c", script]).expect(0);
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    assert_eq!(
+        lines,
+        ["attempt", "start", "--blocked", "failed fix partial offending revert related", "show"]
+    );
+}

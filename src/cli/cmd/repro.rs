@@ -112,11 +112,16 @@ fn set(
     if fails_when == FailsWhen::Timeout && timeout.is_none() {
         return Err(Error::usage("--fails-when timeout needs the limit").hint("--timeout 60s"));
     }
+    let pattern = pattern.unwrap_or_default();
+    if without_secrets(&pattern) != pattern {
+        return Err(Error::refused("the pattern holds a secret, and the ledger travels")
+            .hint("look for the text around it"));
+    }
     let set = ReproSet {
         // A secret in the command would travel with the ledger; cut out, the command does not run: say so.
         command: command.iter().map(|a| without_secrets(a)).collect(),
         fails_when,
-        pattern: pattern.unwrap_or_default(),
+        pattern,
         timeout_millis: timeout.map_or(0, |t| t.as_millis() as u64),
         // Runs on other commits happen in another worktree, so the place is kept from its top.
         directory: session.directory_below_top()?,

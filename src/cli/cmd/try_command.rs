@@ -81,6 +81,9 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
     let mut session = open_session().map_err(ours)?;
     let id = session.incident_id(args.incident.as_deref()).map_err(ours)?;
     session.author().map_err(ours)?;
+    if args.hypothesis.as_ref().is_some_and(|h| h.trim().is_empty()) {
+        return Err((2, Error::usage("the hypothesis is empty").hint("say why it might work: -H \"…\"")));
+    }
     let sides = args.outcome.sides();
     if args.hypothesis.is_none() && (sides.0.is_some() || sides.1.is_some()) {
         return Err((
@@ -171,9 +174,6 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
 }
 
 fn begin(session: &Session, id: &Oid, hypothesis: &str, args: &Args) -> Result<EventId> {
-    if hypothesis.trim().is_empty() {
-        return Err(Error::usage("the hypothesis is empty"));
-    }
     let incident = session.incident(id)?;
     session.must_be_open(&incident)?;
     for line in session.budget(&incident)?.exceeded() {
