@@ -103,12 +103,12 @@ fn empty_texts_are_refused_and_nothing_is_written() {
         next add ''
         cause propose ' '
         difference set '' -w x
-        edit --title ' '"
+        edit --title ' '
+        try -H ' ' -- true"
         .lines()
     {
         repo.typed(line).expect(2).says("empty");
     }
-    repo.typed("try -H ' ' -- true").expect(125).says("empty");
     repo.typed("attempt end -m 'no outcome'").refuses(2).says("neither was said");
     repo.typed("close --wont-fix").refuses(2).says("why");
     repo.typed("budget spend").refuses(2);
