@@ -4,6 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use common::{Beside, LEDGER, Repo, finish, notes_in};
@@ -62,11 +63,12 @@ fn an_amend_loop_beside_a_writer_loses_no_event() {
     let commit = repo.commit("first");
     let id = repo.open("races with git");
     repo.incident(&["link", &commit, "--as", "offending"]).expect(0);
-    let stop = std::sync::atomic::AtomicBool::new(false);
+    let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _ends = Ends(&stop);
         let amends = scope.spawn(|| {
             let mut n = 0;
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+            while !stop.load(Ordering::Relaxed) {
                 repo.git(&["commit", "-q", "--amend", "--allow-empty", "-m", &format!("first, {n}")]);
                 n += 1;
             }
@@ -75,7 +77,6 @@ fn an_amend_loop_beside_a_writer_loses_no_event() {
         for n in 0..100 {
             repo.note(&format!("event {n:03}"));
         }
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
         assert!(amends.join().expect("the amend loop") > 10, "git was not beside the writer");
     });
     let expected: Vec<String> = (0..100).map(|n| format!("event {n:03}")).collect();
@@ -90,10 +91,11 @@ fn a_plain_git_notes_loop_on_our_own_ref_loses_no_event() {
     let repo = Repo::new();
     repo.commit("first");
     let id = repo.open("races with git notes");
-    let stop = std::sync::atomic::AtomicBool::new(false);
+    let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _ends = Ends(&stop);
         scope.spawn(|| {
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+            while !stop.load(Ordering::Relaxed) {
                 // It fails when it meets our lock; that is its own business.
                 repo.try_git(&["notes", "--ref=incidents", "append", "-m", "a stranger's line", "HEAD"]);
             }
@@ -101,11 +103,19 @@ fn a_plain_git_notes_loop_on_our_own_ref_loses_no_event() {
         for n in 0..60 {
             repo.note(&format!("event {n:03}"));
         }
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
     let expected: Vec<String> = (0..60).map(|n| format!("event {n:03}")).collect();
     assert_eq!(notes_in(&repo.incident_json(&["show", &id])), expected);
     each_once(&repo, &id);
+}
+
+/// Ends the other thread of a race, also when this one fails: else a failure would hang for ever.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Numbers that look random and are the same in every run.

@@ -81,3 +81,43 @@ pub fn compare_and_swap(
         }
     }
 }
+
+/// A ref that is locked against everybody else, git included.
+pub struct Held<'r> {
+    transaction: git2::Transaction<'r>,
+    name: String,
+}
+
+/// Locks a ref; `None` when somebody else holds its lock for longer than we wait.
+///
+/// # Errors
+/// The lock cannot be made.
+pub fn hold<'r>(repo: &'r Repo, name: &str) -> Result<Option<Held<'r>>> {
+    let cannot = |e: git2::Error| Error::refused(format!("{name} cannot be locked")).because(e.message());
+    for _ in 0..200 {
+        let mut transaction = repo.raw().transaction().map_err(cannot)?;
+        match transaction.lock_ref(name) {
+            Ok(()) => return Ok(Some(Held { transaction, name: name.to_owned() })),
+            Err(e) if e.code() == git2::ErrorCode::Locked => {
+                lock::remove_stale_ref_lock(repo, name);
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            Err(e) => return Err(cannot(e)),
+        }
+    }
+    Ok(None)
+}
+
+impl Held<'_> {
+    /// Sets the ref and lets go of it.
+    ///
+    /// # Errors
+    /// The ref cannot be written.
+    pub fn set(mut self, new: &Oid, message: &str) -> Result<Swap> {
+        let name = self.name;
+        let cannot = |e: git2::Error| Error::refused(format!("{name} cannot be moved")).because(e.message());
+        self.transaction.set_target(&name, to_git(new)?, None, message).map_err(cannot)?;
+        self.transaction.commit().map_err(cannot)?;
+        Ok(Swap::Done)
+    }
+}

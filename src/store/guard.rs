@@ -68,7 +68,9 @@ pub fn mend_locked(
     signature: &git2::Signature<'_>,
 ) -> Result<Option<Mended>> {
     mend_kept(repo, which, signature)?;
-    for _ in 0..ATTEMPTS {
+    for attempt in 0..ATTEMPTS {
+        // git writes faster than we unite: after a few lost races its lock keeps it out while we do.
+        let held = if attempt < PATIENCE { None } else { refs::hold(repo, which.notes)? };
         let current = refs::read(repo, which.notes)?;
         let kept = refs::read(repo, which.kept)?;
         let (current, kept) = match (current, kept) {
@@ -81,6 +83,7 @@ pub fn mend_locked(
                 continue;
             }
             (None, Some(kept)) => {
+                drop(held);
                 if compare_and_swap(repo, which.notes, &kept, None, "git incident: restore a deleted ref")?
                     == Swap::Done
                 {
@@ -106,7 +109,14 @@ pub fn mend_locked(
         let merged = notes::apply(repo, Some(&tree), changes)?;
         let message = format!("git incident: bring back {count} notes of the {}\n", which.what);
         let commit = notes::commit(repo, &merged, &[current.clone(), kept.clone()], signature, &message)?;
-        if publish(repo, which, &commit, Some(&kept), Some(&current))? == Swap::Done {
+        if keep(repo, which, &commit, Some(&kept))? == Swap::Raced {
+            return Err(moved(which));
+        }
+        let swap = match held {
+            Some(held) => held.set(&commit, "git incident: mend")?,
+            None => compare_and_swap(repo, which.notes, &commit, Some(&current), "git incident: mend")?,
+        };
+        if swap == Swap::Done {
             return Ok(Some(Mended { reference: which.notes, notes: count, was_deleted: false }));
         }
     }
@@ -116,6 +126,9 @@ pub fn mend_locked(
 /// How often a race with git is tried again; each round needs another git command at that very instant.
 pub const ATTEMPTS: usize = 100;
 
+/// So many races are lost before the ref is locked against git.
+const PATIENCE: usize = 3;
+
 /// Some other program moves the ref without end.
 pub fn busy(which: Travelling) -> Error {
     Error::refused(format!("{} moves all the time", which.notes))
@@ -123,22 +136,16 @@ pub fn busy(which: Travelling) -> Error {
         .hint("nothing was lost; run the command again")
 }
 
-/// Moves the kept ref, then the notes ref. `Raced` means that the notes ref is not ours yet, while the kept ref
+/// Moves the kept ref, then the notes ref from where the kept ref was. `Raced` means that the notes ref is not ours yet, while the kept ref
 /// already holds everything: mending finishes the work.
 ///
 /// # Errors
 /// A ref cannot be written; somebody else moves the kept ref, which only holders of the writer lock may.
-pub fn publish(
-    repo: &Repo,
-    which: Travelling,
-    commit: &Oid,
-    kept: Option<&Oid>,
-    current: Option<&Oid>,
-) -> Result<Swap> {
+pub fn publish(repo: &Repo, which: Travelling, commit: &Oid, kept: Option<&Oid>) -> Result<Swap> {
     if keep(repo, which, commit, kept)? == Swap::Raced {
         return Err(moved(which));
     }
-    compare_and_swap(repo, which.notes, commit, current, "git incident: record")
+    compare_and_swap(repo, which.notes, commit, kept, "git incident: record")
 }
 
 /// Moves the kept ref, and names its commit in the file as well.

@@ -101,7 +101,7 @@ pub fn append<T>(
 ) -> Result<Appended<T>> {
     let _lock = lock::WriterLock::acquire(repo)?;
     guard::mend_locked(repo, LEDGER, &writer.signature)?;
-    let first = read(repo, LEDGER.notes, incident)?;
+    let first = read(repo, LEDGER.kept, incident)?;
     if first.is_empty() {
         return Err(no_such_incident(incident.as_str()));
     }
@@ -278,8 +278,8 @@ fn summary(incident: &Oid, events: &[Event]) -> String {
 pub fn store_own_names(repo: &Repo, writer: &Writer<'_>, blobs: &[Oid]) -> Result<()> {
     for _ in 0..guard::ATTEMPTS {
         guard::mend_locked(repo, EVIDENCE, &writer.signature)?;
-        let current = refs::read(repo, EVIDENCE.notes)?;
-        let tree = current.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
+        let kept = refs::read(repo, EVIDENCE.kept)?;
+        let tree = kept.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
         let mut new = Vec::new();
         for blob in blobs {
             let there = match &tree {
@@ -295,10 +295,9 @@ pub fn store_own_names(repo: &Repo, writer: &Writer<'_>, blobs: &[Oid]) -> Resul
         }
         let message = format!("evidence: {} objects\n", new.len());
         let new_tree = notes::apply(repo, tree.as_ref(), new)?;
-        let parents: Vec<Oid> = current.iter().cloned().collect();
+        let parents: Vec<Oid> = kept.iter().cloned().collect();
         let commit = notes::commit(repo, &new_tree, &parents, &writer.signature, &message)?;
-        let kept = refs::read(repo, EVIDENCE.kept)?;
-        if guard::publish(repo, EVIDENCE, &commit, kept.as_ref(), current.as_ref())? == Swap::Done {
+        if guard::publish(repo, EVIDENCE, &commit, kept.as_ref())? == Swap::Done {
             return Ok(());
         }
     }
@@ -319,15 +318,16 @@ pub fn write_notes(
     for (key, bytes) in contents {
         changes.push(notes::Change { key, blob: Some(repo.write_blob(&bytes)?) });
     }
-    let current = refs::read(repo, LEDGER.notes)?;
-    let tree = current.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
-    let new_tree = notes::apply(repo, tree.as_ref(), changes)?;
-    let parents: Vec<Oid> = current.iter().cloned().collect();
-    let commit = notes::commit(repo, &new_tree, &parents, &writer.signature, &format!("{subject}\n"))?;
+    // On the kept ref, which nobody else moves: git may have taken events out of the notes ref since it was mended.
     let kept = refs::read(repo, LEDGER.kept)?;
-    match guard::publish(repo, LEDGER, &commit, kept.as_ref(), current.as_ref())? {
-        Swap::Done => Ok(()),
-        // A git command moved the notes ref in this instant. The kept ref has our events: unite the two.
-        Swap::Raced => guard::mend_locked(repo, LEDGER, &writer.signature).map(|_| ()),
+    let tree = kept.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
+    let new_tree = notes::apply(repo, tree.as_ref(), changes)?;
+    let parents: Vec<Oid> = kept.iter().cloned().collect();
+    let commit = notes::commit(repo, &new_tree, &parents, &writer.signature, &format!("{subject}\n"))?;
+    if guard::publish(repo, LEDGER, &commit, kept.as_ref())? == Swap::Raced {
+        // A git command moved the notes ref in this instant. The kept ref has our events, so they are safe: whatever
+        // keeps us from uniting the two now, the next command does it.
+        let _ = guard::mend_locked(repo, LEDGER, &writer.signature);
     }
+    Ok(())
 }

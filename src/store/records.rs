@@ -139,7 +139,7 @@ pub fn add(repo: &Repo, writer: &Writer<'_>, descriptor: &Descriptor, mut record
     let mut own_names = vec![key.clone()];
     own_names.extend(record.evidence.clone());
     store_own_names(repo, writer, &own_names)?;
-    let mut note = read(repo, LEDGER.notes, &key)?;
+    let mut note = read(repo, LEDGER.kept, &key)?;
     if note.is_empty() {
         note = line;
     }

@@ -55,7 +55,7 @@ impl Tail {
         let lines = lines_in(first);
         let mut older = segments_in(&lines);
         while let Some(anchor) = older.pop() {
-            let text = read(repo, LEDGER.notes, &anchor)?;
+            let text = read(repo, LEDGER.kept, &anchor)?;
             let last = lines_in(&text);
             if is_segment_of(incident, &anchor, &last) {
                 let end = match end_without(repo, &older, &anchor, lines, last) {
