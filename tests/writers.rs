@@ -77,6 +77,7 @@ fn an_amend_loop_beside_a_writer_loses_no_event() {
         for n in 0..100 {
             repo.note(&format!("event {n:03}"));
         }
+        stop.store(true, Ordering::Relaxed);
         assert!(amends.join().expect("the amend loop") > 10, "git was not beside the writer");
     });
     let expected: Vec<String> = (0..100).map(|n| format!("event {n:03}")).collect();
