@@ -48,6 +48,21 @@ fn a_time_out_ends_a_tree_of_processes_that_ignore_sigterm() {
     }
 }
 
+/// Containers start their first process from outside, so the session it is in has no number inside.
+#[test]
+fn a_session_led_from_outside_the_pid_namespace_is_no_obstacle() {
+    let repo = opened();
+    let namespace = ["--pid", "--fork", "--mount-proc"];
+    let unshare = |more: &[&str], rest: &[&str]| repo.run("unshare", &[more, &namespace, rest].concat());
+    let as_user = ["--user", "--map-root-user"];
+    let more = [&[][..], &as_user].into_iter().find(|more| unshare(more, &["true"]).status == 0);
+    // A kernel that lets nobody make a namespace has none in which this could go wrong.
+    let Some(more) = more else { return };
+    let hang = ["git-incident", "try", "-H", "it hangs", "--timeout", "2s", "--", "sh", "-c", STUBBORN];
+    unshare(more, &hang).expect(124).says("started").says("hang");
+    assert_eq!(repo.last_run()["hang"], "timeout");
+}
+
 #[test]
 fn a_command_in_time_is_no_hang() {
     let repo = opened();

@@ -104,7 +104,7 @@ mod linux {
     use std::collections::{HashMap, HashSet};
     use std::time::{Duration, Instant};
 
-    use rustix::process::{Pid, Signal, WaitOptions, getpid, getsid, kill_process, waitpid};
+    use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, waitpid};
 
     /// How long killed processes may take to disappear.
     const DEATH: Duration = Duration::from_secs(5);
@@ -164,7 +164,11 @@ mod linux {
         started: u64,
         marked: Vec<u8>,
         own: i32,
+        /// 0 where our session's leader is outside our PID namespace, as in most containers; the
+        /// kernel says so in `/proc` too, while rustix's `getsid` takes it for impossible.
         own_session: i32,
+        /// Whether `/proc` numbers processes as we do: a namespace may have been given another's.
+        visible: bool,
         earlier: HashSet<i32>,
         /// Members once seen: pid and start. They stay members when their parents die.
         known: HashMap<i32, u64>,
@@ -179,7 +183,9 @@ mod linux {
                 started: entry(root).map_or(0, |entry| entry.started),
                 marked: format!("{}={mark}", super::super::RUN_VARIABLE).into_bytes(),
                 own,
-                own_session: getsid(None).map_or(0, |session| session.as_raw_nonzero().get()),
+                own_session: entry(own).map_or(0, |entry| entry.session),
+                visible: std::fs::read_link("/proc/self")
+                    .is_ok_and(|us| us.as_os_str() == own.to_string().as_str()),
                 earlier,
                 known: HashMap::new(),
             }
@@ -229,16 +235,26 @@ mod linux {
         }
 
         fn living(&mut self) -> Vec<Entry> {
+            if !self.visible {
+                return Vec::new();
+            }
             let mut members = self.members(&everything());
             members.retain(Entry::lives);
             members
         }
 
         pub(super) fn alive(&mut self) -> Vec<i32> {
+            if !self.visible {
+                return vec![self.root];
+            }
             self.living().iter().map(|entry| entry.pid).collect()
         }
 
         pub(super) fn kill(&mut self) -> Vec<i32> {
+            if !self.visible {
+                let _ = Pid::from_raw(self.root).map(|root| kill_process_group(root, Signal::KILL));
+                return Vec::new();
+            }
             // Stopped processes start no others behind our back.
             let mut stopped = HashSet::new();
             for _ in 0..ROUNDS {
@@ -269,6 +285,9 @@ mod linux {
         }
 
         pub(super) fn reap(&mut self) {
+            if !self.visible {
+                return;
+            }
             for pid in children(self.own) {
                 let Some(entry) = entry(pid).filter(|entry| !entry.lives() && entry.parent == self.own)
                 else {
