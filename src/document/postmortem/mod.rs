@@ -17,18 +17,7 @@ use crate::model::change::{ChangedFile, CommitFacts};
 use crate::model::incident::Incident;
 use crate::model::{Error, EventId, Oid, Result};
 
-/// The nine blocks in their order.
-pub const BLOCKS: [&str; 9] = [
-    "Summary",
-    "Symptom",
-    "Root cause",
-    "Why it produced the symptom",
-    "Fix",
-    "How it was found",
-    "Why it slipped through",
-    "Validation",
-    "Action items",
-];
+pub use super::page::BLOCKS;
 
 /// What a gap starts with, so that later tools find it.
 pub const GAP: &str = "> **Gap:**";
