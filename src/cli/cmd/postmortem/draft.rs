@@ -1,4 +1,4 @@
-//! `postmortem`: drafted from what was recorded, and from nothing else.
+//! `postmortem draft`: from what was recorded, and from nothing else.
 
 use std::path::PathBuf;
 
@@ -9,30 +9,20 @@ use crate::cli::{Reply, open_session};
 use crate::document::postmortem::GAP;
 use crate::model::Result;
 
-/// Arguments of `postmortem`.
+/// Arguments of `postmortem draft`.
 #[derive(Debug, clap::Args)]
-#[command(arg_required_else_help = true)]
 pub struct Args {
-    #[command(subcommand)]
-    action: Action,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum Action {
-    /// Write the draft into docs/postmortems; refuses until the record shows repro, cause, fix and validation
-    Draft {
-        /// Id (7 digits or more) or ticket; the active one when left out
-        incident: Option<String>,
-        /// Print it and write nothing
-        #[arg(long, short = 'p')]
-        print: bool,
-        /// Write it here instead (from the top of the working tree)
-        #[arg(long, short = 'o', value_name = "FILE", conflicts_with = "print")]
-        output: Option<PathBuf>,
-        /// Replace a document that somebody has written in
-        #[arg(long)]
-        force: bool,
-    },
+    /// Id (7 digits or more) or ticket; the active one when left out
+    incident: Option<String>,
+    /// Print it and write nothing
+    #[arg(long, short = 'p')]
+    print: bool,
+    /// Write it here instead (from the top of the working tree)
+    #[arg(long, short = 'o', value_name = "FILE", conflicts_with = "print")]
+    output: Option<PathBuf>,
+    /// Replace a document that somebody has written in
+    #[arg(long)]
+    force: bool,
 }
 
 /// Drafts.
@@ -40,7 +30,7 @@ enum Action {
 /// # Errors
 /// A record that does not hold a post-mortem; a document that somebody has written in.
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
-    let Action::Draft { incident: named, print, output, force } = args.action;
+    let Args { incident: named, print, output, force } = args;
     let session = open_session()?;
     let (id, incident) = session.named_incident(named.as_deref())?;
     let standing = session.standing(&incident);
