@@ -53,7 +53,7 @@ fn paths_choose_documents_from_where_one_stands() {
     let repo = reviewed();
     repo.write("docs/other.md", "# Other\n");
     assert_eq!(repo.view("postmortem diff docs")["documents"].as_array().expect("two").len(), 2);
-    let inside = repo.at("docs/postmortems");
+    let inside = repo.at(repo.path().join("docs/postmortems"));
     inside.typed("postmortem diff ROW-17.md").expect(0).says("30 runs");
     inside.typed("postmortem diff ../other.md").expect(0).says("New: read it whole");
     inside.typed("postmortem diff ../../../elsewhere.md").refuses(2).says("--no-index");
@@ -95,7 +95,7 @@ fn new_renamed_and_removed_documents_are_told() {
 fn each_format_says_the_same() {
     let repo = reviewed();
     let text = repo.typed("postmortem diff").expect(0);
-    text.says("Claims widened without new evidence (1)").says("3 runs → 30 runs").says("[30 ]runs");
+    text.says("Claims widened without new evidence (1)").says("3 runs → 30 runs").says("([30] runs)");
     let markdown = repo.typed("postmortem diff -f markdown").expect(0);
     markdown.says("**Claims widened without new evidence (1)**").says("<ins>");
     let html = repo.typed("postmortem diff -f html -o review.html").expect(0);
@@ -187,7 +187,7 @@ fn a_bare_repository_compares_commits() {
     let repo = reviewed();
     repo.commit("Widen it");
     repo.git(&["clone", "-q", "--bare", ".", "bare.git"]);
-    let bare = repo.at("bare.git");
+    let bare = repo.at(repo.path().join("bare.git"));
     bare.typed("postmortem diff HEAD~1..HEAD").expect(0).says("3 runs → 30 runs");
     bare.typed("postmortem diff").refuses(1).says("bare repository");
 }

@@ -78,7 +78,7 @@ impl Session {
     /// # Errors
     /// A path outside of the repository; git fails; the configuration is wrong.
     pub fn review(&self, compared: &Compared, paths: &[PathBuf]) -> Result<Vec<Document>> {
-        let named: Vec<String> = paths.iter().map(|p| self.from_top(p)).collect::<Result<_>>()?;
+        let named: Vec<String> = paths.iter().map(|p| self.path_below_top(p)).collect::<Result<_>>()?;
         let pathspecs: Vec<String> = if named.is_empty() {
             let folder = &self.config()?.postmortem.directory;
             vec![format!(":(top,literal){folder}")]
@@ -98,7 +98,7 @@ impl Session {
     }
 
     /// A path from the top of the working tree, with `/`, of one that was typed in the current directory.
-    fn from_top(&self, path: &Path) -> Result<String> {
+    fn path_below_top(&self, path: &Path) -> Result<String> {
         let outside = || {
             Error::usage(format!("{} is outside of the repository", path.display()))
                 .hint("compare any two files: git incident postmortem diff --no-index OLD NEW")
