@@ -12,7 +12,7 @@ use crate::document::page::Page;
 /// A piece of evidence and where it stands first.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
-    /// As it is shown.
+    /// As it is shown, with its verb: `the link to … is`.
     pub(super) shown: String,
     /// The unit it stands in.
     pub(super) unit: usize,
@@ -36,25 +36,25 @@ pub(super) fn of(page: &Page, units: &[Unit], facts: &[Vec<Fact>]) -> BTreeMap<S
         if unit.form == Form::Code {
             let block: Vec<&Unit> = units[at..].iter().take_while(|u| u.leaf == unit.leaf).collect();
             if unit.leaf != usize::MAX && page.leaves.get(unit.leaf).is_some() {
-                let mut lines: Vec<&str> = block.iter().map(|u| u.text.trim()).collect();
-                let shown = match lines.len() {
-                    1 => format!("the line \"{}\"", lines[0]),
-                    many => format!("the {many} lines from \"{}\"", lines[0]),
+                let shown = match block.len() {
+                    1 => format!("the line \"{}\" is", unit.text.trim()),
+                    many => format!("the {many} lines from \"{}\" are", unit.text.trim()),
                 };
-                lines.sort_unstable();
-                put(format!("block {}", lines.join("\n")), shown, at);
+                // The same output in another layout is the same output.
+                let bare: String = block.iter().flat_map(|u| u.text.split_whitespace()).collect();
+                put(format!("block {bare}"), shown, at);
             }
             at += block.len().max(1);
             continue;
         }
-        for link in unit.links.iter().filter(|l| !l.starts_with('#')) {
-            put(format!("link {link}"), format!("the link to {link}"), at);
+        for link in unit.links.iter().filter(|l| !l.is_empty() && !l.starts_with('#')) {
+            put(format!("link {link}"), format!("the link to {link} is"), at);
         }
         for fact in facts[at].iter().filter(|f| f.category == Category::Commit) {
-            put(format!("name {}", fact.value), fact.shown.clone(), at);
+            put(format!("name {}", fact.value), format!("{} is", fact.shown), at);
         }
         for file in STORED.find_iter(&unit.text) {
-            put(format!("file {}", file.as_str()), format!("`{}`", file.as_str()), at);
+            put(format!("file {}", file.as_str()), format!("`{}` is", file.as_str()), at);
         }
         at += 1;
     }

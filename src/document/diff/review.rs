@@ -232,6 +232,11 @@ impl Comparison<'_> {
                 self.replaced.insert(format!("name {}", fact.value.to_lowercase()));
             }
         }
+        // One link for another is told with the sentence.
+        if before.links.len() == after.links.len() {
+            let gone = before.links.iter().filter(|link| !after.links.contains(link));
+            self.replaced.extend(gone.map(|link| format!("link {link}")));
+        }
         let mut why = Vec::new();
         if before.form != Form::Code && claims::claims(&title) {
             why = claims::widened(
@@ -383,7 +388,7 @@ impl Comparison<'_> {
                     continue;
                 }
             }
-            let message = format!("{} is not in the document any more", piece.shown);
+            let message = format!("{} not in the document any more", piece.shown);
             self.push(Kind::EvidenceRemoved, 0, message, Some(piece.unit), None);
         }
     }
