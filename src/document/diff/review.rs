@@ -275,7 +275,11 @@ impl Comparison<'_> {
         } else {
             Kind::ClaimWidened
         };
-        messages.retain(|m| !why.contains(m));
+        // "H100 is new" has said "added device H100".
+        let said = |m: &String| {
+            why.contains(m) || m.rsplit(' ').next().is_some_and(|w| why.contains(&format!("{w} is new")))
+        };
+        messages.retain(|m| !said(m));
         why.extend(messages);
         let message = why.join("; ");
         self.push(kind, new, message, Some(old), Some(new));
