@@ -1,6 +1,7 @@
 //! Row 2: git itself. Objects, notes trees, refs and locks through libgit2; everything else through
 //! the `git` program, which is run from here alone ([`program`] is the one way to do so).
 
+pub mod attributes;
 pub mod bulk;
 pub mod diff;
 pub mod durability;

@@ -16,6 +16,7 @@ pub mod keep;
 pub mod linking;
 pub mod locate;
 pub mod repro;
+pub mod review;
 pub mod running;
 pub mod trust;
 pub mod validate;

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use crate::cli::ui::{Style, Text};
 use crate::cli::{Reply, open_session};
+use crate::config::Postmortem;
+use crate::git::attributes::{self, Look};
 use crate::git::hooks::{self, Done, Event, HookSet};
 use crate::git::setup::{self, Setting};
 use crate::git::worktree::ValidationWorktree;
@@ -14,7 +16,7 @@ use crate::session::Session;
 const PROGRAM: &str = "git-incident";
 
 /// Arguments of `init`.
-#[derive(Debug, Clone, Copy, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Remove the hooks and the settings again
     #[arg(long)]
@@ -22,6 +24,9 @@ pub struct Args {
     /// Only the settings, no hooks
     #[arg(long, conflicts_with = "uninstall")]
     pub no_hooks: bool,
+    /// How plain git diff shows post-mortems: with section names in hunk headers, or as the review diff
+    #[arg(long, value_name = "LOOK", value_parser = ["headings", "review", "none"], conflicts_with = "uninstall")]
+    pub diff_driver: Option<String>,
 }
 
 /// Installs, or removes.
@@ -35,7 +40,9 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         let report = hooks::uninstall(&git)?;
         let settings = setup::unconfigure(&git)?;
         remove_worktree(&session)?;
-        return Ok(reply(&report, &settings, "removed"));
+        let shown =
+            attributes::unset(&git)?.then(|| "removed        diff driver of the post-mortems".to_owned());
+        return Ok(reply(&report, &settings, "removed", shown));
     }
     let report = if args.no_hooks {
         hooks::Report::default()
@@ -43,7 +50,18 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         hooks::install(&git, &HookSet::default(), &program())?
     };
     let settings = setup::configure(&git)?;
-    Ok(reply(&report, &settings, "added"))
+    let look = args.diff_driver.as_deref().and_then(Look::parse);
+    // A configuration that cannot be read is another command's trouble.
+    let folder =
+        session.config().map_or_else(|_| Postmortem::default().directory, |c| c.postmortem.directory.clone());
+    let shown = match attributes::set(&git, &folder, look, &program())? {
+        attributes::Done::Set(look) => Some(format!("diff driver  {} for {folder}/**/*.md", look.name())),
+        attributes::Done::Unchanged(_) => None,
+        attributes::Done::Theirs(name) => {
+            Some(format!("diff driver  left alone: .gitattributes has diff={name} for {folder}"))
+        }
+    };
+    Ok(reply(&report, &settings, "added", shown))
 }
 
 /// The name, where the shell finds it; the absolute path of this program, where it does not.
@@ -71,13 +89,16 @@ fn remove_worktree(session: &Session) -> Result<()> {
     Ok(())
 }
 
-fn reply(report: &hooks::Report, settings: &[Setting], word: &str) -> Reply {
+fn reply(report: &hooks::Report, settings: &[Setting], word: &str, shown: Option<String>) -> Reply {
     let mut text = Text::new();
     for (event, done) in &report.events {
         describe(&mut text, *event, done);
     }
     for setting in settings {
         text.add_line(format!("{word:<12} {} = {}", setting.key, setting.value));
+    }
+    if let Some(line) = &shown {
+        text.add_line(line);
     }
     for note in &report.notes {
         text.push(Style::Yellow, format!("note: {note}\n"));
@@ -87,7 +108,10 @@ fn reply(report: &hooks::Report, settings: &[Setting], word: &str) -> Reply {
     }
     let hooks: Vec<Value> = report.events.iter().map(|(event, done)| view(*event, done)).collect();
     let settings: Vec<Value> = settings.iter().map(|s| json!({"key": s.key, "value": s.value})).collect();
-    Reply::new(json!({"hooks": hooks, "settings": settings, "notes": report.notes}), text)
+    Reply::new(
+        json!({"hooks": hooks, "settings": settings, "notes": report.notes, "diff_driver": shown}),
+        text,
+    )
 }
 
 fn describe(text: &mut Text, event: Event, done: &Done) {

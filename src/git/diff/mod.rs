@@ -6,10 +6,12 @@
 
 mod blame;
 mod commit;
+mod documents;
 mod paths;
 
 pub use blame::{Author, BlameLimits, log_authors_of_lines};
 pub use commit::{CommitInfo, Person, commit_info, object_exists, patch_id, patch_ids};
+pub use documents::{Target, Versions, changed_documents};
 pub use paths::{
     DiffStat, Untracked, UntrackedKind, UntrackedList, changed_paths, diff_stat, dirty_diff, merge_base,
     untracked,

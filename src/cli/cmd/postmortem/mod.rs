@@ -1,5 +1,6 @@
 //! `postmortem`: the documents in docs/postmortems, one file an action. To add one: its file, its module, its line below.
 
+pub mod diff;
 pub mod draft;
 
 use crate::cli::Reply;
@@ -17,6 +18,8 @@ pub struct Args {
 enum Action {
     /// Write the draft into docs/postmortems; refuses until the record shows repro, cause, fix and validation
     Draft(draft::Args),
+    /// What a reviewer must see of changed post-mortems: widened claims and lost evidence first
+    Diff(diff::Args),
 }
 
 /// Does it.
@@ -26,5 +29,6 @@ enum Action {
 pub fn run(args: Args, json: bool) -> Result<Reply> {
     match args.action {
         Action::Draft(args) => draft::run(args, json),
+        Action::Diff(args) => diff::run(args, json),
     }
 }
