@@ -65,7 +65,13 @@ fn kills_in_one_repository(seed: u64) {
                     1 => command.args(["try", "-i", id, "-H", &text, "--", "echo", &text]),
                     2 => command.args(["open", &text]),
                     // Long ones, so that the ledger goes on in segments.
-                    3 => command.args(["attempt", "note", &format!("{text} {}", "long ".repeat(6000)), "-i", id]),
+                    3 => command.args([
+                        "attempt",
+                        "note",
+                        &format!("{text} {}", "long ".repeat(6000)),
+                        "-i",
+                        id,
+                    ]),
                     _ => command.args(["attempt", "note", &text, "-i", id]),
                 };
                 texts.push((kind, text, file));
@@ -325,7 +331,7 @@ fn short_and_interrupted_writes_are_finished() {
         through(&["open", "another"]);
         let view = repo.incident_json(&["show", &id]);
         assert!(notes_in(&view).contains(&long), "the note is not whole");
-        repo.incident(&["evidence", "verify", "-i", &id]).expect(0).says("2 files intact");
+        repo.incident(&["evidence", "verify", "-i", &id]).expect(0).says("files intact");
         sound(&repo);
     }
 }
@@ -344,7 +350,9 @@ fn synced_by_git(repo: &Repo, commit: &str) -> Synced {
     let said = traced(repo, "git", &["notes", "--ref=measured", "add", "-f", "-m", commit, commit], "", 0);
     assert_eq!(said.ran.status, 0, "{}", said.ran.stderr);
     let synced = |part: &str| {
-        said.operations.iter().any(|words| words[0] == "fsync" && words[1].contains(&format!("/.git/{part}/")))
+        said.operations
+            .iter()
+            .any(|words| words[0] == "fsync" && words[1].contains(&format!("/.git/{part}/")))
     };
     Synced { objects: synced("objects"), references: synced("refs") }
 }

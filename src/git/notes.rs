@@ -20,6 +20,14 @@ const TREE: i32 = 0o040_000;
 pub fn tree_of<'r>(repo: &'r Repo, commit: &Oid) -> Result<Tree<'r>> {
     let commit_id = to_git(commit)?;
     repo.raw().find_commit(commit_id).and_then(|c| c.tree()).map_err(|e| {
+        if let Ok(object) = repo.raw().find_object(commit_id, None)
+            && let Some(kind) = object.kind().filter(|k| *k != ObjectType::Commit)
+        {
+            return Error::refused(format!("a ref of the ledgers points at a {kind}, not at notes"))
+                .because(format!("{} is a {kind}", commit.as_str()))
+                .hint("see where each points: git for-each-ref refs/notes refs/incident")
+                .hint("then take the wrong one away: git update-ref -d REF");
+        }
         Error::refused(format!("the notes commit {} cannot be read", commit.short()))
             .because(e.message())
             .hint("check the repository with: git fsck")
