@@ -12,7 +12,7 @@ use crate::redact;
 
 use super::guard;
 use super::segments::{self, End, Tail};
-use super::travelling::{EVIDENCE, LEDGER, read, union_of};
+use super::travelling::{EVIDENCE, LEDGER, bearable, read, union_of};
 
 /// A note that has grown past this continues in a segment: every append writes a whole note anew.
 pub const SEGMENT_BYTES: usize = 256 * 1024;
@@ -126,7 +126,7 @@ pub fn append<T>(
     let begins_segment = tail.bytes >= SEGMENT_BYTES;
     if begins_segment {
         // So that whoever reads this segment knows that it joins all there was.
-        tail.end = End::of(&segments::load(repo, incident, &first)?);
+        tail.end = End::of(&segments::load(repo, incident, &first));
     }
     let mut draft = Draft { writer, heads: tail.end.heads, after: tail.end.after, events: Vec::new() };
     let mut own_names = evidence.to_vec();
@@ -170,7 +170,20 @@ pub fn load(repo: &Repo, incident: &Oid) -> Result<Ledger> {
     if first.is_empty() {
         return Err(no_such_incident(incident.as_str()));
     }
-    segments::load(repo, incident, &first)
+    Ok(segments::load(repo, incident, &first))
+}
+
+/// The lines of an incident's ledger as they stand, its segments' behind those of its first note.
+///
+/// # Errors
+/// No such incident; an object is not here.
+pub fn text(repo: &Repo, incident: &Oid) -> Result<Vec<u8>> {
+    let first = read(repo, LEDGER.notes, incident)?;
+    if first.is_empty() {
+        return Err(no_such_incident(incident.as_str()));
+    }
+    let rest = segments::texts(repo, incident, &first);
+    Ok([vec![first], rest].concat().concat())
 }
 
 /// An incident, folded.
@@ -222,7 +235,7 @@ pub fn everything(repo: &Repo) -> Result<All> {
     let mut fold = |key: &Oid, first: Result<Vec<u8>>| {
         let read = first.and_then(|first| {
             if may_be_incident(&first) {
-                let incident = segments::load(repo, key, &first)?.incident(key, &|raw| is_anchor(key, raw));
+                let incident = segments::load(repo, key, &first).incident(key, &|raw| is_anchor(key, raw));
                 if incident.opened.is_some() {
                     all.incidents.push(incident);
                 }
@@ -243,7 +256,7 @@ pub fn everything(repo: &Repo) -> Result<All> {
             notes_of.into_iter().partition(|(_, blobs)| blobs.len() == 1);
         let blobs: Vec<Oid> = single.iter().flat_map(|(_, blobs)| blobs.iter().cloned()).collect();
         bulk::read_blobs(repo, &blobs, |i, bytes| {
-            fold(&single[i].0, bytes);
+            fold(&single[i].0, bytes.and_then(|bytes| bearable(&blobs[i], bytes)));
             Ok(())
         })?;
         for (key, blobs) in &several {
