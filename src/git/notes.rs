@@ -101,6 +101,29 @@ pub fn entries(repo: &Repo, tree: &Tree<'_>) -> Result<Vec<(Oid, Oid)>> {
     Ok(all)
 }
 
+/// Whether a tree of notes can be walked with what is allowed for that.
+pub fn is_bearable(repo: &Repo, tree: &Tree<'_>) -> bool {
+    fn walk(repo: &Repo, tree: &Tree<'_>, depth: usize, budget: &mut Budget) -> Result<()> {
+        for entry in tree {
+            if entry_name(&entry).is_some_and(|name| name.len() == 2)
+                && entry.kind() == Some(ObjectType::Tree)
+            {
+                budget.spend()?;
+                // No key is longer than 64 digits. A tree that is not here is somebody else's trouble.
+                if depth < 32
+                    && let Ok(below) = subtree(repo, entry.id())
+                {
+                    walk(repo, &below, depth + 1, budget)?;
+                }
+            } else {
+                budget.spend()?;
+            }
+        }
+        Ok(())
+    }
+    walk(repo, tree, 0, &mut Budget::new()).is_ok()
+}
+
 /// The keys that begin with some hexadecimal digits.
 ///
 /// # Errors

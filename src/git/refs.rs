@@ -27,6 +27,11 @@ fn mend_hint(name: &str) -> String {
     format!("if another ref has what it held: git update-ref -d {name}, then run the command again")
 }
 
+/// Whether a ref is there and names another one, as no ref of ours does.
+pub fn is_symbolic(repo: &Repo, name: &str) -> bool {
+    repo.raw().find_reference(name).is_ok_and(|r| r.kind() == Some(git2::ReferenceType::Symbolic))
+}
+
 /// Takes a ref away whose file cannot be read or that names no commit, so that it can be set anew.
 ///
 /// # Errors

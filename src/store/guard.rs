@@ -112,6 +112,21 @@ pub fn mend_locked(
             (Some(current), Some(kept)) if current == kept => return Ok(None),
             (Some(current), Some(kept)) => (current, kept),
         };
+        if !notes::is_bearable(repo, &notes::tree_of(repo, &current)?) {
+            // Nobody can read that, so it holds nothing that is missed.
+            drop(held);
+            if compare_and_swap(
+                repo,
+                which.notes,
+                &kept,
+                Some(&current),
+                "git incident: restore a bomb's victim",
+            )? == Swap::Done
+            {
+                return Ok(Some(Mended { reference: which.notes, notes: 0, was_deleted: true }));
+            }
+            continue;
+        }
         let changes = missing(repo, which, &kept, &current)?;
         if changes.is_empty() {
             // git moved on and lost nothing, as `git notes merge` does: follow it.
@@ -142,14 +157,15 @@ pub fn mend_locked(
 /// Takes away what is no ref to notes, where this clone knows better: a power loss leaves empty files, a stranger
 /// points a notes ref at a blob or a tag. The object itself stays in the repository.
 fn clear_broken(repo: &Repo, which: Travelling) -> Result<()> {
-    let is_sound =
-        |name: &str| refs::read(repo, name).map(|target| target.is_none_or(|c| repo.is_commit(&c)));
-    let here = |name: &str| matches!(refs::read(repo, name), Ok(Some(c)) if repo.is_commit(&c));
+    let here = |name: &str| {
+        matches!(refs::read(repo, name), Ok(Some(c)) if repo.is_commit(&c)) && !refs::is_symbolic(repo, name)
+    };
+    let is_sound = |name: &str| matches!(refs::read(repo, name), Ok(None)) || here(name);
     let remembered = named_in_file(repo, which).is_some_and(|c| repo.is_commit(&c));
-    if !is_sound(which.kept).unwrap_or(false) && (here(which.notes) || remembered) {
+    if !is_sound(which.kept) && (here(which.notes) || remembered) {
         refs::remove_broken(repo, which.kept)?;
     }
-    if !is_sound(which.notes).unwrap_or(false) && (here(which.kept) || remembered) {
+    if !is_sound(which.notes) && (here(which.kept) || remembered) {
         refs::remove_broken(repo, which.notes)?;
     }
     Ok(())

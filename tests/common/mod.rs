@@ -9,6 +9,7 @@
 
 pub mod faults;
 pub mod gates;
+pub mod stranger;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -33,7 +33,8 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     let session = open_session()?;
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
     let bytes = match args.format.as_str() {
-        "markdown" => debuglog::print(&debuglog::normalise(&to_log(&incident))).into_bytes(),
+        // A document for people: nothing in it that a terminal would obey.
+        "markdown" => ui::clean(&debuglog::print(&debuglog::normalise(&to_log(&incident)))).into_bytes(),
         "ledger" => ledger::text(&session.repo, &id)?,
         _ => ui::json_line(&views::incident(&incident, &session.standing(&incident))).into_bytes(),
     };
