@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -26,30 +26,65 @@ fn each_once(repo: &Repo, id: &str) {
     assert_eq!(distinct.len(), ids.len(), "an event stands in the ledger twice");
 }
 
+/// 64 programs at once, in four worktrees, on the same incident and on others, in every way that writes.
 #[test]
-fn parallel_notes_from_two_worktrees_are_all_there_and_none_twice() {
+fn sixty_four_writers_in_four_worktrees_lose_nothing_and_none_starves() {
     let repo = Repo::new();
     repo.commit("first");
-    let id = repo.open("races");
-    repo.git(&["worktree", "add", "-q", "../other"]);
-    let other = repo.at(repo.root().join("other"));
-    let here = repo.here();
-    let writers: Vec<_> = (0..32)
+    let ids: Vec<String> = (0..4).map(|n| repo.open(&format!("races {n}"))).collect();
+    let places: Vec<Beside<'_>> = std::iter::once(repo.here())
+        .chain((1..4).map(|n| {
+            repo.git(&["worktree", "add", "-q", &format!("../other-{n}")]);
+            repo.at(repo.root().join(format!("other-{n}")))
+        }))
+        .collect();
+    for (n, place) in places.iter().enumerate() {
+        std::fs::write(place.path().join("evidence.txt"), format!("of place {n}\n")).expect("a file");
+    }
+    let writers: Vec<_> = (0..64)
         .map(|n| {
-            let place: &Beside<'_> = if n % 2 == 0 { &here } else { &other };
-            let mut command = place.command("git-incident");
-            command.args(["attempt", "note", &format!("note {n}"), "-i", &id]);
-            command.stdout(Stdio::piped()).stderr(Stdio::piped());
-            command.spawn().expect("a writer")
+            // Half of them on one incident.
+            let id = if n % 2 == 0 { &ids[0] } else { &ids[n / 2 % 4] };
+            let text = format!("writer {n:02}");
+            let script = match n % 8 {
+                3 => "git-incident evidence add evidence.txt --name \"$1\" -i \"$2\"",
+                5 => "git-incident try -H \"$1\" -i \"$2\" -- true",
+                7 => "git-incident open \"$1\"",
+                // Three in a row, so that all are busy for a while.
+                _ => "for i in 1 2 3; do git-incident attempt note \"$1, $i\" -i \"$2\" || exit; done",
+            };
+            let mut command = places[n % places.len()].command("sh");
+            command.args(["-c", script, "sh", &text, id]).stdout(Stdio::piped()).stderr(Stdio::piped());
+            (n, id.clone(), text, command.spawn().expect("a writer"))
         })
         .collect();
-    for writer in writers {
+    let mut expected: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (n, id, text, writer) in writers {
         finish(writer.wait_with_output()).expect(0);
+        match n % 8 {
+            3 | 5 | 7 => expected.entry(if n % 8 == 7 { String::new() } else { id }).or_default().push(text),
+            _ => expected.entry(id).or_default().extend((1..4).map(|i| format!("{text}, {i}"))),
+        }
     }
-    let mut expected: Vec<String> = (0..32).map(|n| format!("note {n}")).collect();
-    expected.sort();
-    assert_eq!(notes_in(&repo.incident_json(&["show", &id])), expected);
-    each_once(&repo, &id);
+    for id in &ids {
+        let view = repo.incident_json(&["show", id]);
+        let mut there = notes_in(&view);
+        let texts = |member: &str, field: &str| -> Vec<String> {
+            let rows = view[member].as_array().into_iter().flatten();
+            rows.map(|row| row[field].as_str().expect("a text").to_owned()).collect()
+        };
+        there.extend(texts("attempts", "hypothesis"));
+        // `try` keeps the untracked file as well, under its own name.
+        there.extend(texts("evidence", "name").into_iter().filter(|name| name.starts_with("writer ")));
+        there.retain(|text| text.starts_with("writer "));
+        there.sort();
+        let mut wanted = expected.remove(id).unwrap_or_default();
+        wanted.sort();
+        assert_eq!(there, wanted);
+        each_once(&repo, id);
+    }
+    let titles = repo.view("list")["incidents"].as_array().expect("rows").len();
+    assert_eq!(titles, 4 + expected[""].len());
     repo.git(&["fsck", "--strict", "--no-progress"]);
 }
 
@@ -117,6 +152,83 @@ impl Drop for Ends<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// git that was killed while it held our ref: its lock is fresh, nobody has it open, and no writer may fail at it.
+#[test]
+fn the_fresh_lock_of_a_killed_git_is_outlived() {
+    let repo = Repo::new();
+    repo.commit("first");
+    let id = repo.open("locked by the dead");
+    let mut git = repo.command("git");
+    git.args(["update-ref", "--stdin"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut git = git.spawn().expect("git");
+    let mut input = git.stdin.take().expect("a pipe");
+    let transaction = format!("start\nupdate {LEDGER} {}\nprepare\n", repo.git(&["rev-parse", "HEAD"]));
+    std::io::Write::write_all(&mut input, transaction.as_bytes()).expect("written");
+    let mut said = std::io::BufReader::new(git.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.starts_with("prepare: ok") {
+        line.clear();
+        assert!(std::io::BufRead::read_line(&mut said, &mut line).expect("its answer") > 0, "git gave up");
+    }
+    git.kill().expect("a signal");
+    git.wait().expect("its end");
+    let lock = repo.path().join(format!(".git/{LEDGER}.lock"));
+    assert!(lock.exists(), "git left no lock");
+    // Several at once: all get through.
+    let writers: Vec<_> = (0..4)
+        .map(|n| {
+            let mut command = repo.command("git-incident");
+            command.args(["attempt", "note", &format!("waited {n}"), "-i", &id]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a writer")
+        })
+        .collect();
+    for writer in writers {
+        finish(writer.wait_with_output()).expect(0);
+    }
+    assert!(!lock.exists());
+    assert_eq!(notes_in(&repo.incident_json(&["show", &id])).len(), 4);
+}
+
+/// A writer that is stopped holds the others up, one that is killed does not, whatever it held.
+#[test]
+fn the_lock_of_a_killed_writer_ends_with_it() {
+    let repo = Repo::new();
+    let id = repo.open("held");
+    let lock = repo.path().join(".git/incident/writer.lock");
+    let mut holder = repo.command("flock");
+    holder.arg("--no-fork").arg(&lock).args(["sh", "-c", "echo held; exec cat"]);
+    let mut holder = holder.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("flock");
+    let mut said = [0; 5];
+    std::io::Read::read_exact(holder.stdout.as_mut().expect("a pipe"), &mut said).expect("it holds");
+    let mut command = repo.command("git-incident");
+    command.args(["attempt", "note", "after the holder"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut writer = command.spawn().expect("a writer");
+    // Reading waits for nobody.
+    repo.incident(&["show", &id]).expect(0);
+    assert!(writer.try_wait().expect("its state").is_none(), "it did not wait for the lock");
+    holder.kill().expect("a signal");
+    holder.wait().expect("its end");
+    finish(writer.wait_with_output()).expect(0);
+    assert_eq!(notes_in(&repo.incident_json(&["show", &id])), ["after the holder"]);
+}
+
+/// Nobody writes after a killed writer: git itself is not kept from the ref for good.
+#[test]
+fn a_reading_command_takes_an_old_lock_away() {
+    let repo = Repo::new();
+    repo.open("read");
+    let lock = repo.path().join(format!(".git/{LEDGER}.lock"));
+    let file = std::fs::File::create(&lock).expect("a lock");
+    repo.typed("list").expect(0);
+    assert!(lock.exists(), "a fresh one may be somebody's");
+    file.set_modified(SystemTime::now() - Duration::from_mins(1)).expect("its time");
+    repo.typed("list").expect(0);
+    assert!(lock.exists(), "its owner lives: this very process");
+    drop(file);
+    repo.typed("list").expect(0);
+    assert!(!lock.exists());
 }
 
 #[test]
