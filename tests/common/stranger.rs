@@ -1,5 +1,6 @@
 //! Ledgers as a stranger writes them: sealed rightly where that is wanted, put into the refs by plain git.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::process::Stdio;
 
@@ -8,7 +9,7 @@ use git_incident::git::Repo as Opened;
 use git_incident::model::incident::Author;
 use git_incident::model::{EventId, Timestamp};
 
-use super::{EVIDENCE, LEDGER, Ran, Repo, finish};
+use super::{EVIDENCE, LEDGER, Ran, Repo, finish, notes_in};
 
 /// A note's bytes: given whole, or one byte repeated so often, which is never held in memory.
 pub enum Bytes {
@@ -130,4 +131,91 @@ pub fn bounded(repo: &Repo, arguments: &[&str]) -> Ran {
     let mut all = vec!["-c", limits, "bash"];
     all.extend(arguments);
     repo.run("bash", &all)
+}
+
+/// Moves the cursor, renames the window, erases the screen, turns text around, rings.
+pub const EVIL: &str =
+    "\u{1b}]0;owned\u{7}\u{1b}[31mred\u{9b}2J\u{202e}rtl\u{2066}\u{7f}\rback\u{8}s \u{0}\u{1b}[8m";
+
+/// Commands that read; ID stands for the incident.
+pub const READING: [&str; 18] = [
+    "list",
+    "--json list",
+    "show ID",
+    "--json show ID",
+    "status -i ID",
+    "--json status -i ID",
+    "export ID",
+    "export ID -f json",
+    "evidence list -i ID",
+    "evidence verify -i ID",
+    "next -i ID",
+    "difference -i ID",
+    "cause -i ID",
+    "budget -i ID",
+    "repro show -i ID",
+    "postmortem draft ID --print",
+    "pr ID",
+    "use ID",
+];
+
+/// Commands that write.
+pub const WRITING: [&str; 4] = [
+    "attempt note seen -i ID",
+    "next add look -i ID",
+    "link HEAD --as related -i ID",
+    "evidence add own.log -i ID",
+];
+
+/// What a terminal would obey: every control character but the newline and the tab, and what turns text around.
+pub fn obeyed(text: &str) -> Option<char> {
+    text.chars().find(|c| {
+        let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        turns || (c.is_control() && !matches!(c, '\n' | '\t'))
+    })
+}
+
+/// It ended by itself, said nothing that a terminal obeys, and knows what it did.
+#[track_caller]
+pub fn harmless(line: &str, ran: Ran) -> Ran {
+    assert!(matches!(ran.status, 0..=5), "{line}: {} {}{}", ran.status, ran.stdout, ran.stderr);
+    for said in [&ran.stdout, &ran.stderr] {
+        assert_eq!(obeyed(said), None, "{line}: {said:?}");
+        assert!(!said.contains("panicked"), "{line}: {said}");
+    }
+    if ran.status == 1 {
+        assert!(ran.stderr.contains("error: ") || ran.stderr.is_empty() || line.contains("verify"), "{line}");
+    }
+    ran
+}
+
+/// Every command on an incident; what they said.
+#[track_caller]
+pub fn every_command(repo: &Repo, id: &str) -> HashMap<&'static str, Ran> {
+    repo.write("own.log", "a line\n");
+    let mut said = HashMap::new();
+    for line in READING.iter().chain(&WRITING) {
+        let words: Vec<&str> = line.split(' ').map(|word| if word == "ID" { id } else { word }).collect();
+        said.insert(*line, harmless(line, bounded(repo, &words)));
+    }
+    said
+}
+
+/// A repository with an incident of its own, and what shows that it is well.
+pub fn with_own_incident() -> (Repo, String) {
+    let repo = Repo::new();
+    repo.commit("first");
+    let own = repo.open("our own");
+    repo.note("kept");
+    (repo, own)
+}
+
+#[track_caller]
+pub fn own_is_well(repo: &Repo, own: &str) {
+    let view = repo.incident_json(&["show", own]);
+    assert!(notes_in(&view).contains(&"kept".to_owned()));
+    repo.incident(&["attempt", "note", "goes on", "-i", own]).expect(0);
+    let listed = repo.view("list");
+    let rows = listed["incidents"].as_array().expect("rows");
+    assert!(rows.iter().any(|row| row["title"] == "our own"), "{listed}");
 }
