@@ -47,9 +47,10 @@ fn shows(now: &Value, recorded: &Value, place: &str) {
     }
 }
 
+/// The note as it stands, wherever git has put it.
 fn note(repo: &Repo, id: &str) -> Vec<u8> {
-    let mut command = repo.command("git");
-    command.args(["cat-file", "blob", &format!("{LEDGER}:{}", fanned(id))]).output().expect("git").stdout
+    let blob = repo.git(&["notes", "--ref=incidents", "list", id]);
+    repo.command("git").args(["cat-file", "blob", &blob]).output().expect("git").stdout
 }
 
 fn both() -> Vec<u8> {
@@ -68,7 +69,7 @@ fn recorded_ledgers_show_what_was_recorded() {
             repo.command("git-incident").args(["export", &id, "-f", "ledger"]).output().expect("ours");
         assert_eq!(exported.stdout, ledger, "to the byte");
         for line in [
-            "status -i ID",
+            "status ID",
             "next -i ID",
             "difference -i ID",
             "cause -i ID",
@@ -115,7 +116,7 @@ fn writing_on_keeps_every_line_byte_for_byte() {
     // The old view still holds in all that nobody touched.
     let recorded: Value = serde_json::from_slice(&fixture("future.view.json")).expect("JSON");
     let view = repo.incident_json(&["show", &id]);
-    for member in ["title", "differences", "notes", "unknown", "damaged", "files"] {
+    for member in ["title", "differences", "unknown", "damaged", "files"] {
         shows(&view[member], &recorded[member], member);
     }
     for (now, then) in view["attempts"]

@@ -25,8 +25,8 @@ pub fn cut(value: &mut Value) -> bool {
             changed
         }
         // Every item is looked at, whatever the one before it held.
-        Value::Array(items) => items.iter_mut().fold(false, |any, item| cut(item) || any),
-        Value::Object(members) => members.values_mut().fold(false, |any, item| cut(item) || any),
+        Value::Array(items) => items.iter_mut().filter_map(|item| cut(item).then_some(())).count() > 0,
+        Value::Object(members) => members.values_mut().filter_map(|item| cut(item).then_some(())).count() > 0,
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -57,7 +57,7 @@ mod tests {
     use serde_json::json;
 
     fn token() -> String {
-        ["gh", "p_", &"aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY"[..], "zZ1yX3wV5u"].concat()
+        ["gh", "p_", "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY", "zZ1yX3wV5u"].concat()
     }
 
     #[test]

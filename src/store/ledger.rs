@@ -233,17 +233,15 @@ pub fn everything(repo: &Repo) -> Result<All> {
     let count = notes_of.len();
     let mut all = All::default();
     let mut fold = |key: &Oid, first: Result<Vec<u8>>| {
-        let read = first.and_then(|first| {
-            if may_be_incident(&first) {
-                let incident = segments::load(repo, key, &first).incident(key, &|raw| is_anchor(key, raw));
-                if incident.opened.is_some() {
-                    all.incidents.push(incident);
-                }
+        let first = match first {
+            Ok(first) => first,
+            Err(error) => return all.unread.push((key.clone(), error)),
+        };
+        if may_be_incident(&first) {
+            let incident = segments::load(repo, key, &first).incident(key, &|raw| is_anchor(key, raw));
+            if incident.opened.is_some() {
+                all.incidents.push(incident);
             }
-            Ok(())
-        });
-        if let Err(error) = read {
-            all.unread.push((key.clone(), error));
         }
     };
     if count < bulk::WORTH_A_PROCESS {
