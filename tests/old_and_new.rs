@@ -41,7 +41,7 @@ fn shows(now: &Value, recorded: &Value, place: &str) {
         }
         // Of lines that are not understood the number is recorded, not the words.
         (Value::Array(now), Value::Number(count)) => {
-            assert_eq!(Some(now.len() as u64), count.as_u64(), "{place}")
+            assert_eq!(Some(now.len() as u64), count.as_u64(), "{place}");
         }
         _ => assert_eq!(now, recorded, "{place}"),
     }
