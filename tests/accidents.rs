@@ -283,3 +283,207 @@ fn collecting_garbage_loses_nothing() {
     assert_eq!(repo.incident_json(&["show", &id]), before);
     holds_both(&repo, &before);
 }
+
+// ---- settings and tools of git that write, drop or rewrite notes refs ----
+
+#[test]
+fn a_configured_refspec_that_forces_and_prunes_loses_nothing() {
+    let (repo, id) = ahead_of_its_remote();
+    repo.git(&["config", "--add", "remote.origin.fetch", "+refs/notes/*:refs/notes/*"]);
+    repo.git(&["config", "fetch.prune", "true"]);
+    for _ in 0..3 {
+        repo.git(&["fetch", "-q", "--all"]);
+        let (view, _) = shown_after_mending(&repo, &id);
+        holds_both(&repo, &view);
+    }
+    repo.git(&["push", "-q", "origin", &format!(":{LEDGER}"), &format!(":{EVIDENCE}")]);
+    repo.git(&["pull", "-q", "origin", "main"]);
+    repo.git(&["fetch", "-q"]);
+    let (view, _) = shown_after_mending(&repo, &id);
+    holds_both(&repo, &view);
+}
+
+/// The hub's `receive.deny*` settings do not protect notes: a stranger forces it back, then to something else.
+#[test]
+fn a_forced_push_to_the_hub_takes_nothing_from_a_clone_that_fetches() {
+    let (repo, id) = ahead_of_its_remote();
+    let hub = repo.at(repo.root().join("origin.git"));
+    hub.git(&["config", "receive.denyNonFastForwards", "true"]);
+    let old = repo.git(&["rev-parse", &format!("{LEDGER}~1")]);
+    repo.push_notes();
+    let clone = repo.clone_of_remote("clone");
+    clone.merge_notes();
+    clone.incident(&["attempt", "note", "written in the clone", "-i", &id]).expect(0);
+    let empty = hub.git(&["commit-tree", "-m", "nothing", &hub.git(&["mktree"])]);
+    for target in [&old, &empty] {
+        hub.git(&["update-ref", LEDGER, target]);
+        clone.fetch_notes();
+        clone.git(&["fetch", "-q", "origin", "+refs/notes/*:refs/notes/*"]);
+        let ran = clone.incident(&["--json", "show", &id]).expect(0);
+        assert!(ran.stderr.contains("mended"), "{}", ran.stderr);
+        assert_eq!(notes_in(&ran.json()), ["kept here only", "pushed", "written in the clone"]);
+    }
+    // What was mended goes back to the hub by plain git, and everybody has everything again.
+    clone.git(&["push", "-q", "--force", "origin", LEDGER, EVIDENCE]);
+    repo.here().fetch_notes();
+    repo.here().merge_notes();
+    let view = repo.incident_json(&["show", &id]);
+    assert_eq!(notes_in(&view), ["kept here only", "pushed", "written in the clone"]);
+}
+
+#[test]
+fn the_users_own_notes_settings_lose_nothing() {
+    let (repo, id) = ahead_of_its_remote();
+    repo.write("code.c", "int x;\n");
+    let commit = repo.commit("to be rewritten");
+    repo.incident(&["link", &commit, "--as", "offending"]).expect(0);
+    for (key, value) in [
+        ("notes.rewriteRef", "refs/notes/*"),
+        ("notes.rewriteMode", "overwrite"),
+        ("notes.rewrite.amend", "true"),
+        ("notes.rewrite.rebase", "true"),
+        ("core.notesRef", LEDGER),
+        ("notes.displayRef", "refs/notes/*"),
+        ("notes.mergeStrategy", "ours"),
+    ] {
+        repo.git(&["config", key, value]);
+    }
+    // The user's own note lands in our ref; it is a stranger's there, and stays.
+    repo.git(&["notes", "add", "-m", "a reviewer's remark", "HEAD"]);
+    repo.note("beside the remark");
+    repo.git(&["commit", "-q", "--amend", "-m", "rewritten"]);
+    repo.write("more.c", "int y;\n");
+    repo.commit("another");
+    repo.git(&["rebase", "-q", "--force-rebase", "--root"]);
+    repo.note("after the rebase");
+    let view = repo.incident_json(&["show", &id]);
+    assert_eq!(notes_in(&view), ["after the rebase", "beside the remark", "kept here only", "pushed"]);
+    let remarks = repo.git(&["notes", "list"]);
+    assert!(remarks.lines().count() >= 2, "the reviewer's remark is gone: {remarks}");
+    repo.typed("list").expect(0).says("row 17");
+    repo.git(&["fsck", "--strict", "--no-progress"]);
+}
+
+#[test]
+fn a_notes_ref_from_the_environment_changes_nothing() {
+    let (repo, id) = ahead_of_its_remote();
+    for name in ["refs/notes/elsewhere", LEDGER, "refs/notes/incident-lines"] {
+        let run = |program: &str, words: &[&str]| {
+            let mut command = repo.command(program);
+            command.env("GIT_NOTES_REF", name).env("GIT_NOTES_REWRITE_REF", "refs/notes/*").args(words);
+            common::finish(command.output())
+        };
+        run("git", &["incident", "attempt", "note", name]).expect(0);
+        run("git", &["notes", "append", "-m", "the user's", "HEAD"]).expect(0);
+        run("git", &["commit", "-q", "--amend", "--allow-empty", "-m", name]).expect(0);
+        let shown = run("git", &["incident", "--json", "show", &id]).expect(0).json();
+        assert!(notes_in(&shown).contains(&name.to_owned()), "{shown}");
+    }
+    let view = repo.incident_json(&["show", &id]);
+    assert_eq!(notes_in(&view).len(), 5, "{view}");
+    repo.typed("evidence verify").expect(0).says("1 files intact");
+}
+
+#[test]
+fn replaced_objects_change_nothing() {
+    let (repo, id) = ahead_of_its_remote();
+    let before = repo.incident_json(&["show", &id]);
+    let listed = repo.view("list");
+    let other = repo.git(&["hash-object", "-w", "--stdin"]);
+    let note = repo.git(&["notes", "--ref=incidents", "list", &id]);
+    let file = before["evidence"][0]["oid"].as_str().expect("an oid").to_owned();
+    for object in [&id, &note, &file] {
+        repo.git(&["replace", "-f", object, &other]);
+    }
+    let empty = repo.git(&["commit-tree", "-m", "nothing", &repo.git(&["mktree"])]);
+    for name in [LEDGER, EVIDENCE] {
+        repo.git(&["replace", "-f", &repo.git(&["rev-parse", name]), &empty]);
+    }
+    assert_eq!(repo.incident_json(&["show", &id]), before);
+    assert_eq!(repo.view("list"), listed);
+    repo.note("written among replacements");
+    repo.typed("evidence verify").expect(0).says("1 files intact");
+    repo.git(&["replace", "-d", &id, &note, &file]);
+    let view = repo.incident_json(&["show", &id]);
+    assert_eq!(notes_in(&view), ["kept here only", "pushed", "written among replacements"]);
+}
+
+#[test]
+fn housekeeping_of_every_kind_loses_nothing() {
+    let (repo, id) = ahead_of_its_remote();
+    repo.git(&["worktree", "add", "-q", "../linked"]);
+    let linked = repo.at(repo.root().join("linked"));
+    linked.incident(&["use", &id]).expect(0);
+    linked.incident(&["attempt", "note", "from the linked worktree"]).expect(0);
+    std::fs::remove_dir_all(linked.path()).expect("the worktree");
+    for words in [
+        vec!["worktree", "prune", "--expire=now"],
+        vec!["reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all"],
+        vec!["repack", "-adfq"],
+        vec!["prune", "--expire=now"],
+        vec!["pack-refs", "--all", "--prune"],
+        vec!["gc", "-q", "--prune=now", "--aggressive"],
+        vec!["notes", "--ref=incidents", "prune"],
+        vec!["notes", "--ref=incidents-evidence", "prune"],
+        vec!["maintenance", "run", "-q", "--task=gc"],
+        vec!["stash", "-q", "-u"],
+        vec!["clean", "-qffdx"],
+        vec!["multi-pack-index", "write"],
+        vec!["commit-graph", "write", "--reachable"],
+    ] {
+        // Some of these find nothing to do, or are not in every git.
+        repo.try_git(&words);
+        let view = repo.incident(&["--json", "show", &id]).expect(0);
+        assert!(!view.stderr.contains("mended"), "{words:?}: {}", view.stderr);
+        assert_eq!(
+            notes_in(&view.json()),
+            ["from the linked worktree", "kept here only", "pushed"],
+            "{words:?}"
+        );
+    }
+    repo.note("after the housekeeping");
+    holds_evidence(&repo);
+    // Local state may go at any time.
+    std::fs::remove_dir_all(repo.path().join(".git/incident")).expect("local state");
+    let view = repo.incident_json(&["show", &id]);
+    assert_eq!(notes_in(&view).len(), 4);
+}
+
+#[track_caller]
+fn holds_evidence(repo: &Repo) {
+    repo.typed("evidence verify").expect(0).says("1 files intact");
+}
+
+#[test]
+fn rewriting_all_of_history_loses_nothing() {
+    let (repo, id) = ahead_of_its_remote();
+    repo.write("secret.txt", "to be taken out of history\n");
+    repo.commit("a mistake");
+    let before = repo.git(&["rev-parse", LEDGER]);
+    let run = |program: &str, words: &[&str]| {
+        let mut command = repo.command(program);
+        command.env("FILTER_BRANCH_SQUELCH_WARNING", "1").args(words);
+        common::finish(command.output())
+    };
+    // Every ref there is, notes and kept ones too: other authors, then without a path.
+    let authors = "export GIT_COMMITTER_NAME=Somebody GIT_AUTHOR_NAME=Somebody";
+    run("git", &["filter-branch", "-f", "--env-filter", authors, "--", "--all"]).expect(0);
+    assert_ne!(repo.git(&["rev-parse", LEDGER]), before, "the accident did not happen");
+    let view = repo.incident_json(&["show", &id]);
+    holds_both(&repo, &view);
+    let index = "git rm -q --cached --ignore-unmatch secret.txt";
+    run("git", &["filter-branch", "-f", "--index-filter", index, "--", "--all"]).expect(0);
+    holds_both(&repo, &repo.incident_json(&["show", &id]));
+    // Only one folder of everything is kept, so the notes go.
+    repo.git(&["checkout", "-q", "--", "."]);
+    let keep = "git read-tree --empty";
+    run("git", &["filter-branch", "-f", "--index-filter", keep, "--", "--all"]).expect(0);
+    assert_eq!(repo.git(&["notes", "--ref=incidents", "list"]), "", "the accident did not happen");
+    let (view, _) = shown_after_mending(&repo, &id);
+    holds_both(&repo, &view);
+    if repo.try_git(&["filter-repo", "--version"]).status != 0 {
+        return common::skipped("git filter-repo is not here: only git filter-branch was tried");
+    }
+    run("git", &["filter-repo", "--force", "--name-callback", "return b'Nobody'"]).expect(0);
+    holds_both(&repo, &repo.incident_json(&["show", &id]));
+}

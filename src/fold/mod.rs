@@ -136,10 +136,13 @@ impl Ledger {
         }
         for line in &self.damaged {
             if let Line::Damaged { raw, reason } = line {
-                let start: String = String::from_utf8_lossy(raw).chars().take(48).collect();
+                let start: String =
+                    String::from_utf8_lossy(&raw[..raw.len().min(200)]).chars().take(48).collect();
                 incident.damaged.push(format!("{start:?}…: {reason}"));
             }
         }
+        bound(&mut incident.damaged);
+        bound(&mut incident.unknown);
         incident.damaged.extend(self.faults.iter().cloned());
         incident
     }
@@ -169,6 +172,17 @@ impl Ledger {
             candidates.sort_by_key(|id| std::cmp::Reverse(standing.get(id).copied()));
         }
         candidates.first().copied()
+    }
+}
+
+/// So many lines that cannot be understood are described; a hostile ledger holds millions.
+const DESCRIBED: usize = 1000;
+
+fn bound(descriptions: &mut Vec<String>) {
+    let more = descriptions.len().saturating_sub(DESCRIBED);
+    if more > 0 {
+        descriptions.truncate(DESCRIBED);
+        descriptions.push(format!("and {more} more"));
     }
 }
 

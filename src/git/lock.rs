@@ -36,7 +36,8 @@ impl WriterLock {
                 Err(rustix::io::Errno::INTR) => {}
                 Err(e) => {
                     return Err(Error::refused("the writer lock cannot be taken")
-                        .because(format!("{}: {e}", path.display())));
+                        .because(format!("{}: {e}", path.display()))
+                        .hint(WRITABLE));
                 }
             }
         }
@@ -50,31 +51,54 @@ const WRITABLE: &str =
 /// `<git common dir>/incident/`, made when it is not there.
 ///
 /// # Errors
-/// A read-only repository.
+/// A read-only repository; something else in its place.
 pub fn state_dir(repo: &Repo) -> Result<PathBuf> {
-    let directory = repo.common_dir().join("incident");
-    if !directory.is_dir() {
-        std::fs::create_dir_all(&directory).map_err(|e| {
-            Error::refused("the repository cannot be written")
-                .because(format!("{}: {e}", directory.display()))
-                .hint(WRITABLE)
-        })?;
+    own_directory(repo.common_dir())
+}
+
+/// The directory `incident` of a git directory, made when it is not there. A link in its place is not followed: it
+/// would let us write somewhere else.
+///
+/// # Errors
+/// As [`state_dir`].
+pub fn own_directory(git_dir: &Path) -> Result<PathBuf> {
+    let directory = git_dir.join("incident");
+    match std::fs::symlink_metadata(&directory) {
+        Ok(meta) if meta.is_dir() => return Ok(directory),
+        Ok(_) => {
+            return Err(Error::refused(format!("{} is not a directory", directory.display()))
+                .because("local state is kept in a directory of the repository itself, never behind a link")
+                .hint(format!("remove what stands there: rm {}", directory.display())));
+        }
+        Err(_) => {}
     }
+    std::fs::create_dir_all(&directory).map_err(|e| {
+        Error::refused("the repository cannot be written")
+            .because(format!("{}: {e}", directory.display()))
+            .hint(WRITABLE)
+    })?;
     Ok(directory)
 }
 
 /// A ref's lock file this old, with nobody holding it open, belongs to nobody alive.
 const STALE_AFTER: Duration = Duration::from_secs(10);
 
+/// Whether a ref's lock file is there and old enough that it may be a dead process's.
+pub fn is_ref_lock_old(repo: &Repo, reference: &str) -> bool {
+    age_of_ref_lock(repo, reference).is_some_and(|age| age > STALE_AFTER)
+}
+
+fn age_of_ref_lock(repo: &Repo, reference: &str) -> Option<Duration> {
+    let path = repo.common_dir().join(format!("{reference}.lock"));
+    let written = std::fs::metadata(path).and_then(|m| m.modified()).ok()?;
+    SystemTime::now().duration_since(written).ok()
+}
+
 /// Removes the lock file of a ref when its owner is dead. Call only while holding the [`WriterLock`]: then it
 /// cannot be one of ours. Says whether it removed one.
 pub fn remove_stale_ref_lock(repo: &Repo, reference: &str) -> bool {
     let path = repo.common_dir().join(format!("{reference}.lock"));
-    let age = std::fs::metadata(&path)
-        .and_then(|m| m.modified())
-        .ok()
-        .and_then(|m| SystemTime::now().duration_since(m).ok());
-    if age.is_some_and(|age| age > STALE_AFTER) && !held_open(&path) {
+    if is_ref_lock_old(repo, reference) && !held_open(&path) {
         return std::fs::remove_file(&path).is_ok();
     }
     false

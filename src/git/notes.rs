@@ -10,6 +10,30 @@ use super::Repo;
 use super::repo::{from_git, to_git};
 use crate::model::{Error, Oid, Result};
 
+/// So many entries are looked at in one tree of notes. Ten trees that each name one other 256 times would otherwise
+/// be more paths than anything can hold.
+const MOST_ENTRIES: usize = 1 << 20;
+
+/// What is left of [`MOST_ENTRIES`].
+struct Budget(usize);
+
+impl Budget {
+    fn new() -> Self {
+        Self(MOST_ENTRIES)
+    }
+
+    fn spend(&mut self) -> Result<()> {
+        self.0 = self.0.checked_sub(1).ok_or_else(|| {
+            Error::refused(format!("a tree of notes has more than {MOST_ENTRIES} entries"))
+                .because("no ledger of ours comes near that: somebody made it so that it cannot be read")
+                .hint(
+                    "see who changed it last: git log -1 refs/notes/incidents refs/notes/incidents-evidence",
+                )
+        })?;
+        Ok(())
+    }
+}
+
 const FILE: i32 = 0o100_644;
 const TREE: i32 = 0o040_000;
 
@@ -20,6 +44,14 @@ const TREE: i32 = 0o040_000;
 pub fn tree_of<'r>(repo: &'r Repo, commit: &Oid) -> Result<Tree<'r>> {
     let commit_id = to_git(commit)?;
     repo.raw().find_commit(commit_id).and_then(|c| c.tree()).map_err(|e| {
+        if let Ok(object) = repo.raw().find_object(commit_id, None)
+            && let Some(kind) = object.kind().filter(|k| *k != ObjectType::Commit)
+        {
+            return Error::refused(format!("a ref of the ledgers points at a {kind}, not at notes"))
+                .because(format!("{} is a {kind}", commit.as_str()))
+                .hint("see where each points: git for-each-ref refs/notes refs/incident")
+                .hint("then take the wrong one away: git update-ref -d REF");
+        }
         Error::refused(format!("the notes commit {} cannot be read", commit.short()))
             .because(e.message())
             .hint("check the repository with: git fsck")
@@ -65,8 +97,31 @@ fn subtree(repo: &Repo, id: git2::Oid) -> Result<Tree<'_>> {
 /// A tree is not here.
 pub fn entries(repo: &Repo, tree: &Tree<'_>) -> Result<Vec<(Oid, Oid)>> {
     let mut all = Vec::new();
-    collect(repo, tree, &mut String::with_capacity(64), &mut all)?;
+    collect(repo, tree, &mut String::with_capacity(64), &mut all, &mut Budget::new())?;
     Ok(all)
+}
+
+/// Whether a tree of notes can be walked with what is allowed for that.
+pub fn is_bearable(repo: &Repo, tree: &Tree<'_>) -> bool {
+    fn walk(repo: &Repo, tree: &Tree<'_>, depth: usize, budget: &mut Budget) -> Result<()> {
+        for entry in tree {
+            if entry_name(&entry).is_some_and(|name| name.len() == 2)
+                && entry.kind() == Some(ObjectType::Tree)
+            {
+                budget.spend()?;
+                // No key is longer than 64 digits. A tree that is not here is somebody else's trouble.
+                if depth < 32
+                    && let Ok(below) = subtree(repo, entry.id())
+                {
+                    walk(repo, &below, depth + 1, budget)?;
+                }
+            } else {
+                budget.spend()?;
+            }
+        }
+        Ok(())
+    }
+    walk(repo, tree, 0, &mut Budget::new()).is_ok()
 }
 
 /// The keys that begin with some hexadecimal digits.
@@ -75,6 +130,7 @@ pub fn entries(repo: &Repo, tree: &Tree<'_>) -> Result<Vec<(Oid, Oid)>> {
 /// A tree is not here.
 pub fn keys_with_prefix(repo: &Repo, tree: &Tree<'_>, prefix: &str) -> Result<Vec<Oid>> {
     let mut all = Vec::new();
+    let mut budget = Budget::new();
     for entry in tree {
         let Some(name) = entry_name(&entry) else { continue };
         let may_match =
@@ -85,7 +141,7 @@ pub fn keys_with_prefix(repo: &Repo, tree: &Tree<'_>, prefix: &str) -> Result<Ve
         match entry.kind() {
             Some(ObjectType::Blob) => all.extend(Oid::parse(name).map(|key| (key, from_git(entry.id())))),
             Some(ObjectType::Tree) if name.len() == 2 => {
-                collect(repo, &subtree(repo, entry.id())?, &mut name.to_owned(), &mut all)?;
+                collect(repo, &subtree(repo, entry.id())?, &mut name.to_owned(), &mut all, &mut budget)?;
             }
             _ => {}
         }
@@ -101,9 +157,16 @@ fn entry_name<'e>(entry: &'e git2::TreeEntry<'_>) -> Option<&'e str> {
     entry.name().ok().filter(|n| crate::model::id::is_lower_hex(n))
 }
 
-fn collect(repo: &Repo, tree: &Tree<'_>, path: &mut String, all: &mut Vec<(Oid, Oid)>) -> Result<()> {
+fn collect(
+    repo: &Repo,
+    tree: &Tree<'_>,
+    path: &mut String,
+    all: &mut Vec<(Oid, Oid)>,
+    budget: &mut Budget,
+) -> Result<()> {
     for entry in tree {
         let Some(name) = entry_name(&entry) else { continue };
+        budget.spend()?;
         let length = path.len();
         // No key is longer than 64 digits, so no hostile tree leads deeper than that.
         if length + name.len() <= 64 {
@@ -111,7 +174,7 @@ fn collect(repo: &Repo, tree: &Tree<'_>, path: &mut String, all: &mut Vec<(Oid, 
             match entry.kind() {
                 Some(ObjectType::Blob) => all.extend(Oid::parse(path).map(|key| (key, from_git(entry.id())))),
                 Some(ObjectType::Tree) if name.len() == 2 => {
-                    collect(repo, &subtree(repo, entry.id())?, path, all)?;
+                    collect(repo, &subtree(repo, entry.id())?, path, all, budget)?;
                 }
                 _ => {}
             }
@@ -220,6 +283,7 @@ fn cannot_write(error: git2::Error) -> Error {
 /// A tree is not here.
 pub fn keys_that_differ(repo: &Repo, kept: &Tree<'_>, current: Option<&Tree<'_>>) -> Result<Vec<Oid>> {
     let mut keys = Vec::new();
+    let mut budget = Budget::new();
     if current.is_some_and(|c| c.id() == kept.id()) {
         return Ok(keys);
     }
@@ -238,7 +302,14 @@ pub fn keys_that_differ(repo: &Repo, kept: &Tree<'_>, current: Option<&Tree<'_>>
                     Some(other) if other.kind() == Some(ObjectType::Tree) => Some(subtree(repo, other.id())?),
                     _ => None,
                 };
-                differing_leaves(repo, &mine, theirs.as_ref(), &mut name.to_owned(), &mut below)?;
+                differing_leaves(
+                    repo,
+                    &mine,
+                    theirs.as_ref(),
+                    &mut name.to_owned(),
+                    &mut below,
+                    &mut budget,
+                )?;
                 keys.extend(below);
             }
             _ => {}
@@ -255,9 +326,11 @@ fn differing_leaves(
     theirs: Option<&Tree<'_>>,
     path: &mut String,
     keys: &mut Vec<Oid>,
+    budget: &mut Budget,
 ) -> Result<()> {
     for entry in mine {
         let Some(name) = entry_name(&entry) else { continue };
+        budget.spend()?;
         let other = theirs.and_then(|t| t.get_name(name));
         if other.as_ref().is_some_and(|o| o.id() == entry.id()) || path.len() + name.len() > 64 {
             continue;
@@ -272,7 +345,7 @@ fn differing_leaves(
                     Some(o) if o.kind() == Some(ObjectType::Tree) => Some(subtree(repo, o.id())?),
                     _ => None,
                 };
-                differing_leaves(repo, &child, other.as_ref(), path, keys)?;
+                differing_leaves(repo, &child, other.as_ref(), path, keys, budget)?;
             }
             _ => {}
         }

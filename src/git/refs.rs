@@ -14,12 +14,41 @@ pub fn read(repo: &Repo, name: &str) -> Result<Option<Oid>> {
             let target = reference.resolve().ok().and_then(|r| r.target());
             target
                 .map(|id| Some(from_git(id)))
-                .ok_or_else(|| Error::refused(format!("{name} points nowhere")))
+                .ok_or_else(|| Error::refused(format!("{name} points nowhere")).hint(mend_hint(name)))
         }
         Err(e) if e.code() == git2::ErrorCode::NotFound => Ok(None),
-        Err(e) => Err(Error::refused(format!("{name} cannot be read")).because(e.message())),
+        Err(e) => {
+            Err(Error::refused(format!("{name} cannot be read")).because(e.message()).hint(mend_hint(name)))
+        }
     }
 }
+
+fn mend_hint(name: &str) -> String {
+    format!("if another ref has what it held: git update-ref -d {name}, then run the command again")
+}
+
+/// Whether a ref is there and names another one, as no ref of ours does.
+pub fn is_symbolic(repo: &Repo, name: &str) -> bool {
+    repo.raw().find_reference(name).is_ok_and(|r| r.kind() == Some(git2::ReferenceType::Symbolic))
+}
+
+/// Takes a ref away whose file cannot be read or that names no commit, so that it can be set anew.
+///
+/// # Errors
+/// The ref cannot be removed.
+pub fn remove_broken(repo: &Repo, name: &str) -> Result<()> {
+    let removed = match repo.raw().find_reference(name) {
+        Ok(mut reference) => reference.delete().map_err(|e| e.message().to_owned()),
+        Err(_) => std::fs::remove_file(repo.common_dir().join(name)).map_err(|e| e.to_string()),
+    };
+    removed.map_err(|e| {
+        Error::refused(format!("{name} is broken and cannot be removed")).because(e).hint(mend_hint(name))
+    })
+}
+
+/// How often a locked ref is tried again, every 50 ms: longer than it takes for a lock to count as stale, so that
+/// the fresh lock of a dead writer blocks nobody for good.
+const PATIENCE: u32 = 260;
 
 /// What came of a compare and swap.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,7 +84,7 @@ pub fn compare_and_swap(
             git2::ErrorCode::Modified | git2::ErrorCode::Exists | git2::ErrorCode::NotFound => {
                 return Ok(Swap::Raced);
             }
-            git2::ErrorCode::Locked if waited < 200 => {
+            git2::ErrorCode::Locked if waited < PATIENCE => {
                 // Some git command holds the ref for an instant; one that died left its lock behind.
                 if !lock::remove_stale_ref_lock(repo, name) {
                     std::thread::sleep(std::time::Duration::from_millis(50));
@@ -93,7 +122,11 @@ pub struct Held<'r> {
 /// # Errors
 /// The lock cannot be made.
 pub fn hold<'r>(repo: &'r Repo, name: &str) -> Result<Option<Held<'r>>> {
-    let cannot = |e: git2::Error| Error::refused(format!("{name} cannot be locked")).because(e.message());
+    let cannot = |e: git2::Error| {
+        Error::refused(format!("{name} cannot be locked"))
+            .because(e.message())
+            .hint("check that the repository is writable and the disk is not full")
+    };
     for _ in 0..200 {
         let mut transaction = repo.raw().transaction().map_err(cannot)?;
         match transaction.lock_ref(name) {
@@ -115,7 +148,11 @@ impl Held<'_> {
     /// The ref cannot be written.
     pub fn set(mut self, new: &Oid, message: &str) -> Result<Swap> {
         let name = self.name;
-        let cannot = |e: git2::Error| Error::refused(format!("{name} cannot be moved")).because(e.message());
+        let cannot = |e: git2::Error| {
+            Error::refused(format!("{name} cannot be moved"))
+                .because(e.message())
+                .hint("check that the repository is writable and the disk is not full")
+        };
         self.transaction.set_target(&name, to_git(new)?, None, message).map_err(cannot)?;
         self.transaction.commit().map_err(cannot)?;
         Ok(Swap::Done)

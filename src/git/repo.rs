@@ -7,6 +7,10 @@ use git2::{ErrorCode, ObjectType};
 
 use crate::model::{Error, Kind, Oid, Result};
 
+/// A larger blob is never read: no ledger, record, configuration or stored file of ours is (evidence ends at 50 MiB),
+/// and a small pack can hold one that fills any memory.
+pub const MAX_BLOB_BYTES: u64 = 64 << 20;
+
 /// An opened repository.
 pub struct Repo {
     inner: git2::Repository,
@@ -138,10 +142,18 @@ impl Repo {
     /// A blob's bytes.
     ///
     /// # Errors
-    /// The blob is not here.
+    /// The blob is not here, or is larger than [`MAX_BLOB_BYTES`].
     pub fn blob(&self, oid: &Oid) -> Result<Vec<u8>> {
+        self.must_be_bearable(oid)?;
         let blob = self.inner.find_blob(to_git(oid)?).map_err(|e| missing("object", oid, &e))?;
         Ok(blob.content().to_vec())
+    }
+
+    /// Looks at an object's size before it is inflated.
+    fn must_be_bearable(&self, oid: &Oid) -> Result<()> {
+        let odb = self.inner.odb().map_err(|e| missing("object", oid, &e))?;
+        let (size, _) = odb.read_header(to_git(oid)?).map_err(|e| missing("object", oid, &e))?;
+        if size as u64 > MAX_BLOB_BYTES { Err(too_large(oid, size as u64)) } else { Ok(()) }
     }
 
     /// A regular file's bytes in a commit; `None` when the path is absent, a link, a directory or a submodule.
@@ -157,6 +169,7 @@ impl Repo {
         if entry.filemode() & 0o170_000 != 0o100_000 {
             return Ok(None);
         }
+        self.must_be_bearable(&from_git(entry.id()))?;
         let blob = self.inner.find_blob(entry.id()).map_err(|e| missing("file of commit", commit, &e))?;
         Ok(Some(blob.content().to_vec()))
     }
@@ -217,6 +230,13 @@ pub fn to_git(oid: &Oid) -> Result<git2::Oid> {
     git2::Oid::from_str(oid.as_str()).map_err(|_| {
         Error::refused(format!("{} is a SHA-256 object id, and this repository uses SHA-1", oid.short()))
     })
+}
+
+/// An object that would only fill the memory.
+pub(super) fn too_large(oid: &Oid, bytes: u64) -> Error {
+    Error::refused(format!("object {} is too large to be read: {bytes} bytes", oid.short()))
+        .because(format!("nothing that git incident writes is larger than {MAX_BLOB_BYTES} bytes"))
+        .hint(format!("look at it with: git cat-file blob {} | head -c 1000", oid.as_str()))
 }
 
 fn missing(what: &str, oid: &Oid, error: &git2::Error) -> Error {

@@ -57,7 +57,8 @@ pub fn take(git: &Git, head: Option<Oid>, head_tree: Option<Oid>) -> Result<Snap
     Ok(Snapshot { commit: head, tree, dirty, diff, untracked, left_out })
 }
 
-/// The tree of everything in the working tree, through an index and an object store that are thrown away.
+/// The tree of everything in the working tree, through an index and an object store that are thrown away. Of the files
+/// only names go there (`--info-only`): what is in them may be secret, and would lie about after a crash.
 fn name_of(git: &Git) -> Result<Oid> {
     let scratch = tempfile::tempdir()?;
     let index = scratch.path().join("index");
@@ -77,7 +78,55 @@ fn name_of(git: &Git) -> Result<Oid> {
         .env("GIT_INDEX_FILE", &index)
         .env("GIT_OBJECT_DIRECTORY", &store)
         .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects.trim());
-    aside.call(["add", "--all", "--ignore-errors"]).writes().run()?;
-    let tree = aside.call(["write-tree"]).writes().text()?;
+    // What `git add --all` would look at: changed, deleted and unmerged paths, and those that git does not know.
+    let changed =
+        ["--modified", "--deleted", "--others", "--exclude-standard", "-z", "--full-name", "--", ":/"];
+    let paths = aside.call(["ls-files"]).args(changed).bytes()?;
+    aside
+        .call(["update-index", "--add", "--remove", "--replace", "--info-only", "-z", "--stdin"])
+        .stdin(paths)
+        .writes()
+        .run()?;
+    let tree = aside.call(["write-tree", "--missing-ok"]).writes().text()?;
     Oid::parse(tree.trim()).ok_or_else(|| crate::model::Error::bug("git write-tree printed no object id"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// The name is the one of the tree that `git add --all` makes, and no file's content is left anywhere.
+    #[test]
+    fn the_tree_is_named_as_git_add_would() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path();
+        let git = Git::at(top)
+            .scrubbed()
+            .config("user.name", "Ada")
+            .config("user.email", "ada@example.org")
+            .config("core.autocrlf", "input");
+        git.call(["init", "-q"]).writes().run().unwrap();
+        for (path, text) in [("kept", "kept\n"), ("changed", "old\n"), ("gone", "x\n"), ("turned", "file\n")]
+        {
+            fs::write(top.join(path), text).unwrap();
+        }
+        fs::write(top.join(".gitignore"), "ignored\n").unwrap();
+        git.call(["add", "--all"]).writes().run().unwrap();
+        git.call(["commit", "-q", "-m", "first"]).writes().run().unwrap();
+        fs::write(top.join("changed"), "new\r\n").unwrap();
+        fs::remove_file(top.join("gone")).unwrap();
+        fs::remove_file(top.join("turned")).unwrap();
+        fs::create_dir(top.join("turned")).unwrap();
+        fs::write(top.join("turned/inside"), "now a directory\n").unwrap();
+        fs::write(top.join("ignored"), "not this\n").unwrap();
+        fs::write(top.join("a\nb"), "odd name\n").unwrap();
+        std::os::unix::fs::symlink("kept", top.join("link")).unwrap();
+        let named = name_of(&git).unwrap();
+        let before = git.call(["count-objects"]).text().unwrap();
+        assert_eq!(name_of(&git).unwrap(), named);
+        assert_eq!(git.call(["count-objects"]).text().unwrap(), before, "looking wrote something");
+        git.call(["add", "--all"]).writes().run().unwrap();
+        assert_eq!(git.call(["write-tree"]).writes().text().unwrap().trim(), named.as_str());
+    }
 }

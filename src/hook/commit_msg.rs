@@ -83,7 +83,7 @@ pub fn run(session: &Session, arguments: &[String], say: Say<'_>) -> Result<i32>
     }
     let ticket = incident.ticket.trim();
     let name =
-        if ticket.is_empty() || ticket.contains('\n') { id.short().to_owned() } else { ticket.to_owned() };
+        if ticket.is_empty() || !fits_a_trailer(ticket) { id.short().to_owned() } else { ticket.to_owned() };
     let attempt =
         active.attempt.filter(|event| incident.attempt(*event).is_some()).map(|event| event.short());
     let mut wanted: Vec<(&str, &str)> = Vec::new();
@@ -113,6 +113,11 @@ pub fn run(session: &Session, arguments: &[String], say: Say<'_>) -> Result<i32>
         }
     }
     Ok(0)
+}
+
+/// Whether a ticket's key, which may be a stranger's, is one line that every terminal shows as it is.
+fn fits_a_trailer(ticket: &str) -> bool {
+    ticket.len() <= 200 && !ticket.chars().any(crate::model::markdown::is_unseen)
 }
 
 /// What begins a comment in this message; nothing does when nobody edits it.

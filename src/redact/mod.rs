@@ -21,8 +21,10 @@ mod filters;
 mod key_block;
 mod prefilter;
 mod scan;
+mod value;
 
 pub use scan::scan;
+pub use value::{cut, cut_words};
 
 /// One secret in the scanned bytes. Shown as `rule:line:column`, which names it without repeating it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -5,6 +5,7 @@ use std::io::Write;
 use serde::{Deserialize, Serialize};
 
 use super::Session;
+use crate::git::lock;
 use crate::model::{Error, EventId, Oid, Result};
 
 /// What is active.
@@ -30,11 +31,10 @@ impl Session {
     /// # Errors
     /// A read-only repository.
     pub fn set_active(&self, active: &Active) -> Result<()> {
-        let directory = self.repo.git_dir().join("incident");
+        let directory = lock::own_directory(self.repo.git_dir())?;
         let text = serde_json::to_vec(active)
             .map_err(|e| Error::bug("the active incident cannot be written as JSON").because(e))?;
         let write = || -> std::io::Result<()> {
-            std::fs::create_dir_all(&directory)?;
             let mut file = tempfile::Builder::new().prefix("active").tempfile_in(&directory)?;
             file.write_all(&text)?;
             file.persist(directory.join("active")).map_err(|e| e.error)?;

@@ -223,6 +223,14 @@ impl Session {
         ledger::all(&self.repo)
     }
 
+    /// Every incident that can be read, and what cannot.
+    ///
+    /// # Errors
+    /// The ref cannot be read; none of its notes can.
+    pub fn incidents_and_unread(&self) -> Result<ledger::All> {
+        ledger::everything(&self.repo)
+    }
+
     /// Makes the lines on commits agree with an incident's ledger.
     ///
     /// # Errors

@@ -1,19 +1,24 @@
 //! Running the repro command: how often it shows the bug, here or on another commit.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Session;
 use super::running::{Ran, RunRequest};
 use crate::event::{Data, ReproRan};
+use crate::git::lock;
 use crate::git::program::scrubbed_environment;
 use crate::git::snapshot::Snapshot;
 use crate::git::worktree::ValidationWorktree;
 use crate::model::incident::{Incident, Repro};
 use crate::model::status::FailsWhen;
-use crate::model::{Error, Oid, Result};
+use crate::model::{Error, EventId, Oid, Result, command_line};
 use crate::runner::{End, Stream};
+
+/// The file of the local state that names the `repro.set` events whose commands may run here.
+const APPROVED: &str = "repro-approved";
 
 /// What one run said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +52,8 @@ pub struct SeriesRequest<'a> {
     pub stream: Stream,
     /// Tools whose versions matter.
     pub tools: Vec<String>,
+    /// Whether the person approves of a command that was set in another clone.
+    pub approved: bool,
     /// Called after each run with its number.
     pub progress: &'a dyn Fn(u32, Seen, &str),
 }
@@ -66,6 +73,15 @@ impl Session {
         let Some(repro_event) = repro.set_by.filter(|_| !repro.command.is_empty()) else {
             return Err(Error::refused("no repro command is set").hint("git incident repro set -- COMMAND…"));
         };
+        if request.approved {
+            self.approve_repro(repro_event)?;
+        } else if !self.is_approved(repro_event) {
+            return Err(Error::refused(
+                "the repro command was set in another clone, and nobody approved of it here",
+            )
+            .because(format!("it would run: {}", command_line::join(&repro.command)))
+            .hint("read it; if you would type it yourself: git incident repro run --approve"));
+        }
         let place = self.prepare_place(request.at, &repro.directory)?;
         let attempt = self.active_attempt(id);
         let mut series =
@@ -114,6 +130,31 @@ impl Session {
             draft.add(Data::from(ran))
         })?;
         Ok(series)
+    }
+
+    /// Remembers that a person at this clone set, or approved of, the command of a `repro.set`: ledgers come from
+    /// strangers, and what stands in one runs only after somebody here has seen it.
+    ///
+    /// # Errors
+    /// The repository cannot be written.
+    pub fn approve_repro(&self, set: EventId) -> Result<()> {
+        if self.is_approved(set) {
+            return Ok(());
+        }
+        let path = lock::state_dir(&self.repo)?.join(APPROVED);
+        let line = format!("{set}\n");
+        let written = std::fs::OpenOptions::new().append(true).create(true).open(&path);
+        written.and_then(|mut file| file.write_all(line.as_bytes())).map_err(|e| {
+            Error::refused(format!("{} cannot be written", path.display()))
+                .because(e)
+                .hint("check that the repository is writable and the disk is not full")
+        })
+    }
+
+    fn is_approved(&self, set: EventId) -> bool {
+        let path = self.repo.common_dir().join("incident").join(APPROVED);
+        let known = std::fs::read_to_string(path).unwrap_or_default();
+        known.lines().any(|line| EventId::parse(line.trim()) == Some(set))
     }
 
     fn one_run(&mut self, repro: &Repro, place: &Place, request: &SeriesRequest<'_>) -> Result<Ran> {

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Session;
-use super::keep::{Kept, without_secrets};
+use super::keep::Kept;
 use super::trust::Trust;
 use crate::device;
 use crate::git::snapshot::{self, Snapshot};
 use crate::model::incident::RunRecord;
 use crate::model::{EventId, Oid, Result};
+use crate::redact;
 use crate::runner::{self, End, Failure, HangKind, Outcome, Stream};
 
 /// What to run, and how.
@@ -50,6 +51,38 @@ impl Ran {
     }
 }
 
+/// Where a command's output stands until its secrets are cut out of it: in memory, under a name in `/proc`, so that
+/// whatever happens to us no file holds it. Where that does not exist, a private directory that is removed.
+pub(super) enum Scratch {
+    /// A file that has no place in any file system.
+    Memory(std::os::fd::OwnedFd),
+    /// A directory.
+    Directory(tempfile::TempDir),
+}
+
+impl Scratch {
+    pub(super) fn new() -> std::io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        if let Ok(file) = rustix::fs::memfd_create("git-incident-output", rustix::fs::MemfdFlags::CLOEXEC) {
+            let memory = Self::Memory(file);
+            if memory.path().exists() {
+                return Ok(memory);
+            }
+        }
+        tempfile::tempdir().map(Self::Directory)
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        match self {
+            Self::Memory(file) => {
+                let number = std::os::fd::AsRawFd::as_raw_fd(file);
+                PathBuf::from(format!("/proc/{}/fd/{number}", std::process::id()))
+            }
+            Self::Directory(directory) => directory.path().join("output"),
+        }
+    }
+}
+
 impl Session {
     /// Runs a command, streaming as asked. The on-hang captures of the configuration run only when trusted.
     ///
@@ -57,8 +90,8 @@ impl Session {
     /// The command could not be started; the failure carries the status a shell would give.
     pub fn run_command(&mut self, request: &RunRequest) -> Result<Ran, Failure> {
         let trouble = |error: crate::model::Error| Failure { status: 125, error };
-        let directory = tempfile::tempdir().map_err(|e| trouble(e.into()))?;
-        let output = directory.path().join("output");
+        let scratch = Scratch::new().map_err(|e| trouble(e.into()))?;
+        let output = scratch.path();
         let mut command = runner::Command::new(request.argv.clone(), &output);
         command.cwd.clone_from(&request.cwd);
         command.env.clone_from(&request.env);
@@ -183,7 +216,9 @@ impl Session {
         let environment = serde_json::to_value(self.environment(tools))
             .map_err(|e| crate::model::Error::bug("an environment cannot be written as JSON").because(e))?;
         Ok(RunRecord {
-            argv: argv.iter().map(|a| without_secrets(&a.to_string_lossy())).collect(),
+            argv: redact::cut_words(
+                &argv.iter().map(|a| a.to_string_lossy().into_owned()).collect::<Vec<_>>(),
+            ),
             exit: Some(i64::from(ran.outcome.end.exit_code())),
             millis: ran.outcome.duration.as_millis() as u64,
             hang: ran.hang().map(str::to_owned),

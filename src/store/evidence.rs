@@ -99,6 +99,9 @@ pub enum Check {
 /// Compares a blob with its recorded SHA-256.
 pub fn check(repo: &Repo, oid: &Oid, sha256: &str) -> Check {
     match repo.blob(oid) {
+        Err(_) if repo.has_object(oid) => {
+            Check::Altered { found: "an object that cannot be read".to_owned() }
+        }
         Err(_) => Check::Missing,
         Ok(bytes) => {
             let found = canonical::sha256_hex(&bytes);

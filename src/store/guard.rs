@@ -33,7 +33,7 @@ impl Mended {
     /// In words, for the person at the terminal.
     pub fn to_text(&self) -> String {
         let lost = if self.was_deleted {
-            "was deleted".to_owned()
+            "was deleted or led nowhere".to_owned()
         } else {
             format!("had lost {} of this clone's notes", self.notes)
         };
@@ -49,13 +49,28 @@ impl Mended {
 /// # Errors
 /// A ref or a tree that cannot be read; a repository that cannot be written while something is missing.
 pub fn mend(repo: &Repo, which: Travelling, signature: &git2::Signature<'_>) -> Result<Option<Mended>> {
-    let kept = refs::read(repo, which.kept)?;
-    if refs::read(repo, which.notes)? == kept && named_in_file(repo, which).is_none_or(|c| Some(c) == kept) {
+    if let (Ok(notes), Ok(kept)) = (refs::read(repo, which.notes), refs::read(repo, which.kept))
+        && notes == kept
+        && named_in_file(repo, which).is_none_or(|c| Some(c) == kept)
+    {
+        remove_old_locks(repo, which);
         return Ok(None);
     }
     // A writer may be between its two moves: wait for it, then look again.
     let _lock = lock::WriterLock::acquire(repo)?;
     mend_locked(repo, which, signature)
+}
+
+/// A writer of ours that died may have left the lock of a ref, at which git's own commands would fail until somebody
+/// writes again.
+fn remove_old_locks(repo: &Repo, which: Travelling) {
+    let old = [which.notes, which.kept].into_iter().filter(|name| lock::is_ref_lock_old(repo, name));
+    for name in old {
+        // Trouble is nobody's: whoever writes next says what is in the way.
+        if let Ok(_lock) = lock::WriterLock::acquire(repo) {
+            lock::remove_stale_ref_lock(repo, name);
+        }
+    }
 }
 
 /// As [`mend`], for a caller that holds the writer lock.
@@ -67,6 +82,7 @@ pub fn mend_locked(
     which: Travelling,
     signature: &git2::Signature<'_>,
 ) -> Result<Option<Mended>> {
+    clear_broken(repo, which)?;
     mend_kept(repo, which, signature)?;
     for attempt in 0..ATTEMPTS {
         // git writes faster than we unite: after a few lost races its lock keeps it out while we do.
@@ -96,6 +112,21 @@ pub fn mend_locked(
             (Some(current), Some(kept)) if current == kept => return Ok(None),
             (Some(current), Some(kept)) => (current, kept),
         };
+        if !notes::is_bearable(repo, &notes::tree_of(repo, &current)?) {
+            // Nobody can read that, so it holds nothing that is missed.
+            drop(held);
+            if compare_and_swap(
+                repo,
+                which.notes,
+                &kept,
+                Some(&current),
+                "git incident: restore a bomb's victim",
+            )? == Swap::Done
+            {
+                return Ok(Some(Mended { reference: which.notes, notes: 0, was_deleted: true }));
+            }
+            continue;
+        }
         let changes = missing(repo, which, &kept, &current)?;
         if changes.is_empty() {
             // git moved on and lost nothing, as `git notes merge` does: follow it.
@@ -121,6 +152,23 @@ pub fn mend_locked(
         }
     }
     Err(busy(which))
+}
+
+/// Takes away what is no ref to notes, where this clone knows better: a power loss leaves empty files, a stranger
+/// points a notes ref at a blob or a tag. The object itself stays in the repository.
+fn clear_broken(repo: &Repo, which: Travelling) -> Result<()> {
+    let here = |name: &str| {
+        matches!(refs::read(repo, name), Ok(Some(c)) if repo.is_commit(&c)) && !refs::is_symbolic(repo, name)
+    };
+    let is_sound = |name: &str| matches!(refs::read(repo, name), Ok(None)) || here(name);
+    let remembered = named_in_file(repo, which).is_some_and(|c| repo.is_commit(&c));
+    if !is_sound(which.kept) && (here(which.notes) || remembered) {
+        refs::remove_broken(repo, which.kept)?;
+    }
+    if !is_sound(which.notes) && (here(which.kept) || remembered) {
+        refs::remove_broken(repo, which.notes)?;
+    }
+    Ok(())
 }
 
 /// How often a race with git is tried again; each round needs another git command at that very instant.
@@ -213,7 +261,13 @@ fn missing(repo: &Repo, which: Travelling, kept: &Oid, current: &Oid) -> Result<
             continue;
         }
         let ours = union_of(repo, &mine)?;
-        let here = union_of(repo, &theirs)?;
+        // What cannot be read there (damaged, or larger than any ledger is) must not keep anybody from writing: this
+        // clone's note takes its place, and what was there stays in the ref's history.
+        let here = match union_of(repo, &theirs) {
+            Ok(here) => here,
+            Err(_) if !ours.is_empty() => Vec::new(),
+            Err(error) => return Err(error),
+        };
         let there: HashSet<&[u8]> = fold::split_lines(&here).collect();
         if fold::split_lines(&ours).all(|line| there.contains(line)) {
             continue;

@@ -8,10 +8,11 @@ use crate::git::refs::Swap;
 use crate::git::{Repo, bulk, lock, notes, refs};
 use crate::model::incident::{Author, Incident};
 use crate::model::{Error, EventId, Oid, Result, Timestamp};
+use crate::redact;
 
 use super::guard;
 use super::segments::{self, End, Tail};
-use super::travelling::{EVIDENCE, LEDGER, read, union_of};
+use super::travelling::{EVIDENCE, LEDGER, bearable, read, union_of};
 
 /// A note that has grown past this continues in a segment: every append writes a whole note anew.
 pub const SEGMENT_BYTES: usize = 256 * 1024;
@@ -44,14 +45,30 @@ impl Draft<'_> {
     pub fn add(&mut self, data: impl Into<Data>) -> Result<EventId> {
         // At the last instant there is (somebody's clock was far off) time stands still, and the parents alone tell
         // what came first.
+        let data = without_secrets(data.into())?;
         let at = self.writer.now.max(Timestamp::from_millis(self.after.millis() + 1));
         let author = Author { salt: (self.writer.salt)()?, ..self.writer.author.clone() };
-        let event = line::seal(at, &author, &data.into(), &self.heads, &(self.writer.salt)()?)?;
+        let event = line::seal(at, &author, &data, &self.heads, &(self.writer.salt)()?)?;
         let id = event.id;
         self.heads = vec![id];
         self.after = at;
         self.events.push(event);
         Ok(id)
+    }
+}
+
+/// The last net: whatever a command forgot to look at, no secret is written into a ledger.
+fn without_secrets(data: Data) -> Result<Data> {
+    let text = data.encode("")?;
+    let mut value: serde_json::Value =
+        serde_json::from_str(&text).map_err(|e| Error::bug("an event cannot be read as JSON").because(e))?;
+    if !redact::cut(&mut value) {
+        return Ok(data);
+    }
+    match Data::decode(data.type_name(), &value.to_string()) {
+        Some(Ok(clean)) => Ok(clean),
+        _ => Err(Error::refused("an event holds a secret that cannot be cut out of it")
+            .hint("leave the secret away, or name it by a variable of the environment")),
     }
 }
 
@@ -109,7 +126,7 @@ pub fn append<T>(
     let begins_segment = tail.bytes >= SEGMENT_BYTES;
     if begins_segment {
         // So that whoever reads this segment knows that it joins all there was.
-        tail.end = End::of(&segments::load(repo, incident, &first)?);
+        tail.end = End::of(&segments::load(repo, incident, &first));
     }
     let mut draft = Draft { writer, heads: tail.end.heads, after: tail.end.after, events: Vec::new() };
     let mut own_names = evidence.to_vec();
@@ -153,7 +170,20 @@ pub fn load(repo: &Repo, incident: &Oid) -> Result<Ledger> {
     if first.is_empty() {
         return Err(no_such_incident(incident.as_str()));
     }
-    segments::load(repo, incident, &first)
+    Ok(segments::load(repo, incident, &first))
+}
+
+/// The lines of an incident's ledger as they stand, its segments' behind those of its first note.
+///
+/// # Errors
+/// No such incident; an object is not here.
+pub fn text(repo: &Repo, incident: &Oid) -> Result<Vec<u8>> {
+    let first = read(repo, LEDGER.notes, incident)?;
+    if first.is_empty() {
+        return Err(no_such_incident(incident.as_str()));
+    }
+    let rest = segments::texts(repo, incident, &first);
+    Ok([vec![first], rest].concat().concat())
 }
 
 /// An incident, folded.
@@ -170,44 +200,75 @@ pub fn incident(repo: &Repo, id: &Oid) -> Result<Incident> {
     Ok(incident)
 }
 
-/// Every incident of the repository, in the order of their ids.
+/// The incidents of a repository, and what could not be read among its ledgers.
+#[derive(Default)]
+pub struct All {
+    /// The incidents, in the order of their ids.
+    pub incidents: Vec<Incident>,
+    /// Notes that are here by name and cannot be read: damaged, missing, or larger than any ledger is.
+    pub unread: Vec<(Oid, Error)>,
+}
+
+/// Every incident of the repository, in the order of their ids. What cannot be read is left out.
 ///
 /// # Errors
-/// An object is not here.
+/// As [`everything`].
 pub fn all(repo: &Repo) -> Result<Vec<Incident>> {
+    everything(repo).map(|all| all.incidents)
+}
+
+/// Every incident, and what could not be read.
+///
+/// # Errors
+/// The ref cannot be read; none of its notes can.
+pub fn everything(repo: &Repo) -> Result<All> {
     let Some(commit) = refs::read(repo, LEDGER.notes)? else {
-        return Ok(Vec::new());
+        return Ok(All::default());
     };
     let tree = notes::tree_of(repo, &commit)?;
     let mut notes_of: BTreeMap<Oid, Vec<Oid>> = BTreeMap::new();
     for (key, blob) in notes::entries(repo, &tree)? {
         notes_of.entry(key).or_default().push(blob);
     }
-    let mut incidents = Vec::with_capacity(notes_of.len());
-    let mut fold = |key: &Oid, first: &[u8]| -> Result<()> {
-        if may_be_incident(first) {
-            let incident = segments::load(repo, key, first)?.incident(key, &|raw| is_anchor(key, raw));
+    let count = notes_of.len();
+    let mut all = All::default();
+    let mut fold = |key: &Oid, first: Result<Vec<u8>>| {
+        let first = match first {
+            Ok(first) => first,
+            Err(error) => return all.unread.push((key.clone(), error)),
+        };
+        if may_be_incident(&first) {
+            let incident = segments::load(repo, key, &first).incident(key, &|raw| is_anchor(key, raw));
             if incident.opened.is_some() {
-                incidents.push(incident);
+                all.incidents.push(incident);
             }
         }
-        Ok(())
     };
-    if notes_of.len() < bulk::WORTH_A_PROCESS {
+    if count < bulk::WORTH_A_PROCESS {
         for (key, blobs) in &notes_of {
-            fold(key, &union_of(repo, blobs)?)?;
+            fold(key, union_of(repo, blobs));
         }
-        return Ok(incidents);
+    } else {
+        // A key stands at one depth; the few that some other program left at several are united by themselves.
+        let (single, several): (Vec<_>, Vec<_>) =
+            notes_of.into_iter().partition(|(_, blobs)| blobs.len() == 1);
+        let blobs: Vec<Oid> = single.iter().flat_map(|(_, blobs)| blobs.iter().cloned()).collect();
+        bulk::read_blobs(repo, &blobs, |i, bytes| {
+            fold(&single[i].0, bytes.and_then(|bytes| bearable(&blobs[i], bytes)));
+            Ok(())
+        })?;
+        for (key, blobs) in &several {
+            fold(key, union_of(repo, blobs));
+        }
+        all.incidents.sort_by(|a, b| a.id.cmp(&b.id));
     }
-    // A key stands at one depth; the few that some other program left at several are united by themselves.
-    let (single, several): (Vec<_>, Vec<_>) = notes_of.into_iter().partition(|(_, blobs)| blobs.len() == 1);
-    let blobs: Vec<Oid> = single.iter().flat_map(|(_, blobs)| blobs.iter().cloned()).collect();
-    bulk::read_blobs(repo, &blobs, |i, bytes| fold(&single[i].0, &bytes))?;
-    for (key, blobs) in &several {
-        fold(key, &union_of(repo, blobs)?)?;
+    // One bad note hides no other. When all are bad, as in a clone without blobs, that is the answer.
+    if all.unread.len() == count
+        && let Some((_, error)) = all.unread.pop()
+    {
+        return Err(error);
     }
-    incidents.sort_by(|a, b| a.id.cmp(&b.id));
-    Ok(incidents)
+    Ok(all)
 }
 
 /// A cheap look at a note before it is read: records and segments are no incidents.
@@ -235,9 +296,11 @@ pub fn with_prefix(repo: &Repo, prefix: &str) -> Result<Vec<Oid>> {
     let tree = notes::tree_of(repo, &commit)?;
     let mut found = Vec::new();
     for key in notes::keys_with_prefix(repo, &tree, prefix)? {
-        if may_be_incident(&union_of(repo, &notes::lookup(repo, &tree, &key)?)?) {
-            found.push(key);
+        // What cannot be read counts too: whoever names it is told why.
+        if union_of(repo, &notes::lookup(repo, &tree, &key)?).is_ok_and(|bytes| !may_be_incident(&bytes)) {
+            continue;
         }
+        found.push(key);
     }
     Ok(found)
 }

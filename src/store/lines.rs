@@ -83,7 +83,11 @@ fn mark(id: &Oid) -> String {
 }
 
 fn line(incident: &Incident, id: &Oid, link: &Link) -> String {
-    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // `git log` prints notes as they are: nothing that a terminal obeys may stand in one.
+    let one_line = |text: &str| {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.join(" ").replace(crate::model::markdown::is_unseen, "")
+    };
     let ticket =
         if incident.ticket.is_empty() { String::new() } else { format!("[{}] ", one_line(&incident.ticket)) };
     let mut text = format!("{}{}{}: {}", mark(id), ticket, one_line(&incident.title), link.role);

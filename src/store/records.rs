@@ -11,6 +11,7 @@ use sha2::Sha256;
 use crate::git::{Repo, lock};
 use crate::model::status::Verdict;
 use crate::model::{Error, Oid, Result, Timestamp, canonical};
+use crate::redact;
 
 use super::ledger::{Writer, store_own_names, write_notes};
 use super::travelling::{LEDGER, read};
@@ -130,6 +131,12 @@ pub fn add(repo: &Repo, writer: &Writer<'_>, descriptor: &Descriptor, mut record
         clone_key(repo, true)?.ok_or_else(|| Error::bug("this clone's key was made and is not there"))?;
     let line = descriptor.line()?;
     let key = Repo::blob_name(&line)?;
+    let mut value =
+        serde_json::to_value(&record).map_err(|e| Error::bug("a record cannot be written").because(e))?;
+    if redact::cut(&mut value) {
+        record = serde_json::from_value(value)
+            .map_err(|e| Error::bug("a record without its secrets cannot be read").because(e))?;
+    }
     record.mac = code(&secret, &key, &record)?;
     let mut record_line = canonical::to_string(&record)?.into_bytes();
     record_line.push(b'\n');

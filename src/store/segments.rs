@@ -60,7 +60,7 @@ impl Tail {
             if is_segment_of(incident, &anchor, &last) {
                 let end = match end_without(repo, &older, &anchor, lines, last) {
                     Some(end) => end,
-                    None => End::of(&load(repo, incident, first)?),
+                    None => End::of(&load(repo, incident, first)),
                 };
                 return Ok(Self { end, bytes: text.len(), segment: Some((anchor, text)) });
             }
@@ -143,28 +143,73 @@ fn is_segment_of(incident: &Oid, anchor: &Oid, lines: &[Line]) -> bool {
     })
 }
 
-/// The lines of a ledger's first note and of its segments.
-///
-/// # Errors
-/// An object is not here.
-pub(super) fn load(repo: &Repo, incident: &Oid, first: &[u8]) -> Result<Ledger> {
+/// More of one ledger is not read: what a program needs to fold it is several times as much.
+const MOST_BYTES: usize = 128 << 20;
+
+/// A ledger's first note and its segments.
+pub(super) fn load(repo: &Repo, incident: &Oid, first: &[u8]) -> Ledger {
     let mut lines = lines_in(first);
-    let mut faults = Vec::new();
-    for segment in segments_in(&lines) {
-        let found = lines_in(&read(repo, LEDGER.notes, &segment)?);
-        if is_segment_of(incident, &segment, &found) {
-            lines.extend(found);
-        } else if found.is_empty() {
-            faults.push(format!(
-                "the segment {segment} is missing, and with it some of the events: fetch the ledgers again"
-            ));
-        } else {
-            faults.push(format!(
-                "the note {segment} is named as a segment and is none of this incident: its events do not count"
+    let mut segments = Segments::of(repo, incident, &lines);
+    lines.append(&mut segments.lines);
+    let mut ledger = Ledger::from_lines(lines);
+    ledger.faults = segments.faults;
+    ledger
+}
+
+/// The segments of a ledger.
+#[derive(Default)]
+pub(super) struct Segments {
+    /// Their texts, oldest first.
+    texts: Vec<Vec<u8>>,
+    /// Their lines.
+    lines: Vec<Line>,
+    /// What is wrong with them.
+    faults: Vec<String>,
+}
+
+impl Segments {
+    /// Reads the segments that a first note names. What cannot be read is told and hides nothing else.
+    fn of(repo: &Repo, incident: &Oid, first: &[Line]) -> Self {
+        let mut all = Self::default();
+        let mut bytes: usize = first.iter().map(|line| line.raw().len()).sum();
+        let mut left_out = 0;
+        for segment in segments_in(first) {
+            if bytes > MOST_BYTES {
+                left_out += 1;
+                continue;
+            }
+            let text = match read(repo, LEDGER.notes, &segment) {
+                Ok(text) => text,
+                Err(error) => {
+                    all.faults.push(format!("the segment {segment} cannot be read: {error}"));
+                    continue;
+                }
+            };
+            bytes += text.len();
+            let mut lines = lines_in(&text);
+            if is_segment_of(incident, &segment, &lines) {
+                all.lines.append(&mut lines);
+                all.texts.push(text);
+            } else if lines.is_empty() {
+                all.faults.push(format!(
+                    "the segment {segment} is missing, and with it some of the events: fetch the ledgers again"
+                ));
+            } else {
+                all.faults.push(format!(
+                    "the note {segment} is named as a segment and is none of this incident: its events do not count"
+                ));
+            }
+        }
+        if left_out > 0 {
+            all.faults.push(format!(
+                "the ledger is larger than {MOST_BYTES} bytes: {left_out} of its segments are not read"
             ));
         }
+        all
     }
-    let mut ledger = Ledger::from_lines(lines);
-    ledger.faults = faults;
-    Ok(ledger)
+}
+
+/// The texts of a ledger's segments, oldest first.
+pub(super) fn texts(repo: &Repo, incident: &Oid, first: &[u8]) -> Vec<Vec<u8>> {
+    Segments::of(repo, incident, &lines_in(first)).texts
 }

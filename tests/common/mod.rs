@@ -7,7 +7,9 @@
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 #![allow(unreachable_pub, reason = "`pub` says what the tests may use")]
 
+pub mod faults;
 pub mod gates;
+pub mod stranger;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

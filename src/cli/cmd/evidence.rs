@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::list::one_line;
 use crate::cli::ui::{Style, Text};
 use crate::cli::{Reply, open_session, ui};
 use crate::event::EvidenceAdded;
@@ -188,7 +189,8 @@ fn list(id: &Oid, incident: &Incident) -> Reply {
             .map_or_else(String::new, |a| format!(" attempt {}", a.ordinal));
         text.push(Style::Cyan, e.oid.as_ref().map_or("outside", |o| o.short()));
         let erased = if e.erased { " (erased)" } else { "" };
-        text.add_line(format!(" {:<9} {:>9} {}{attempt}{erased}", e.kind, e.bytes, e.name));
+        let (kind, name) = (one_line(&e.kind), one_line(&e.name));
+        text.add_line(format!(" {kind:<9} {:>9} {name}{attempt}{erased}", e.bytes));
     }
     if incident.evidence.is_empty() {
         text.add_line("nothing is kept yet: git incident evidence add FILE");
@@ -266,7 +268,7 @@ fn verify(session: &Session, id: &Oid, incident: &Incident) -> Reply {
         };
         if word != "intact" {
             bad += 1;
-            text.push(Style::Red, format!("{word} {} {}{detail}\n", oid.short(), e.name));
+            text.push(Style::Red, format!("{word} {} {}{detail}\n", oid.short(), one_line(&e.name)));
         }
         rows.push(json!({"oid": oid, "name": e.name, "state": word}));
     }

@@ -7,11 +7,10 @@ use serde_json::json;
 
 use crate::cli::{Reply, open_session, ui};
 use crate::document::debuglog;
-use crate::fold;
 use crate::model::{Error, Result};
 use crate::report::views;
 use crate::session::import::to_log;
-use crate::store::travelling::{LEDGER, read};
+use crate::store::ledger;
 
 /// Arguments of `export`.
 #[derive(Debug, clap::Args)]
@@ -34,24 +33,9 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     let session = open_session()?;
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
     let bytes = match args.format.as_str() {
-        "markdown" => debuglog::print(&debuglog::normalise(&to_log(&incident))).into_bytes(),
-        "ledger" => {
-            let mut bytes = read(&session.repo, LEDGER.notes, &id)?;
-            let continued: Vec<_> = fold::Ledger::parse(&bytes)
-                .events
-                .iter()
-                .filter_map(|e| match &e.body {
-                    crate::event::line::Body::Known(crate::event::Data::LedgerContinued(d)) => {
-                        Some(d.segment.clone())
-                    }
-                    _ => None,
-                })
-                .collect();
-            for segment in continued {
-                bytes.extend(read(&session.repo, LEDGER.notes, &segment)?);
-            }
-            bytes
-        }
+        // A document for people: nothing in it that a terminal would obey.
+        "markdown" => ui::clean(&debuglog::print(&debuglog::normalise(&to_log(&incident)))).into_bytes(),
+        "ledger" => ledger::text(&session.repo, &id)?,
         _ => ui::json_line(&views::incident(&incident, &session.standing(&incident))).into_bytes(),
     };
     let text = String::from_utf8_lossy(&bytes).into_owned();

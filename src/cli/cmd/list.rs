@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::cli::ui::{Style, Text};
-use crate::cli::{Reply, open_session};
+use crate::cli::{Reply, open_session, ui};
 use crate::model::Result;
 use crate::model::incident::Incident;
 use crate::model::status::Status;
@@ -32,7 +32,8 @@ pub struct Args {
 /// An object is not here.
 pub fn run(args: Args, json: bool) -> Result<Reply> {
     let session = open_session()?;
-    let mut incidents = session.incidents()?;
+    let all = session.incidents_and_unread()?;
+    let mut incidents = all.incidents;
     incidents.retain(|i| {
         args.status.as_deref().is_none_or(|s| i.status.as_str() == s)
             && (!args.open || *i.status == Status::Open)
@@ -41,7 +42,15 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     incidents.sort_by(|a, b| {
         (*a.status != Status::Open, b.last_at, &a.id).cmp(&(*b.status != Status::Open, a.last_at, &b.id))
     });
-    let view = json!({"incidents": incidents.iter().map(views::row).collect::<Vec<_>>()});
+    let unread: Vec<_> =
+        all.unread.iter().map(|(key, error)| json!({"note": key, "why": error.what()})).collect();
+    for (key, error) in all.unread.iter().take(3) {
+        ui::remark(&format!("the note {} cannot be read: {error}", key.short()));
+    }
+    if unread.len() > 3 {
+        ui::remark(&format!("and {} more notes cannot be read", unread.len() - 3));
+    }
+    let view = json!({"incidents": incidents.iter().map(views::row).collect::<Vec<_>>(), "unread": unread});
     if json {
         return Ok(Reply::new(view, ""));
     }

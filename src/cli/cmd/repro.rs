@@ -7,6 +7,7 @@ use crate::cli::{Reply, open_session, ui};
 use crate::event::ReproSet;
 use crate::model::status::FailsWhen;
 use crate::model::{Error, Result, command_line, rate};
+use crate::redact;
 use crate::report::views;
 use crate::runner::Stream;
 use crate::session::duration;
@@ -53,6 +54,9 @@ enum Action {
         /// Record the version of this tool (may be repeated)
         #[arg(long = "tool", value_name = "NAME")]
         tools: Vec<String>,
+        /// Run a command that was set in another clone: you have read it
+        #[arg(long)]
+        approve: bool,
         /// Do not show the command's output
         #[arg(long, short = 'q')]
         quiet: bool,
@@ -70,8 +74,9 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
         Some(Action::Set { fails_when, pattern, timeout, command }) => {
             set(named, &fails_when, pattern, timeout, command)
         }
-        Some(Action::Run { runs, at, tools, quiet }) => {
-            match measure(named, runs, at.as_deref(), tools, quiet, json) {
+        Some(Action::Run { runs, at, tools, approve, quiet }) => {
+            let options = Options { approve, quiet, json };
+            match measure(named, runs, at.as_deref(), tools, options) {
                 Ok(reply) => Ok(reply),
                 Err(error) => {
                     ui::error(&error);
@@ -119,7 +124,7 @@ fn set(
     }
     let set = ReproSet {
         // A secret in the command would travel with the ledger; cut out, the command does not run: say so.
-        command: command.iter().map(|a| without_secrets(a)).collect(),
+        command: redact::cut_words(&command),
         fails_when,
         pattern,
         timeout_millis: timeout.map_or(0, |t| t.as_millis() as u64),
@@ -131,7 +136,8 @@ fn set(
             .hint("pass it in the environment: --  sh -c 'tool --token \"$TOKEN\"'"));
     }
     let line = command_line::join(&set.command);
-    session.append(&id, &[], |draft| draft.add(set))?;
+    let set = session.append(&id, &[], |draft| draft.add(set))?.value;
+    session.approve_repro(set)?;
     let text = Text::new()
         .plain("repro: ")
         .line(&line)
@@ -139,14 +145,21 @@ fn set(
     Ok(Reply::new(json!({"incident": id, "repro": {"command": command, "fails_when": fails_when}}), text))
 }
 
+/// The switches of `repro run`.
+struct Options {
+    approve: bool,
+    quiet: bool,
+    json: bool,
+}
+
 fn measure(
     named: Option<&str>,
     runs: u32,
     at: Option<&str>,
     tools: Vec<String>,
-    quiet: bool,
-    json: bool,
+    options: Options,
 ) -> Result<Reply> {
+    let Options { approve, quiet, json } = options;
     let mut session = open_session()?;
     let (id, incident) = session.named_incident(named)?;
     let stream = match (json, quiet) {
@@ -160,8 +173,8 @@ fn measure(
             ui::remark(&format!("run {n} of {runs}: {word} ({line})"));
         }
     };
-    let series =
-        session.run_repro(&id, &incident, &SeriesRequest { runs, at, stream, tools, progress: &progress })?;
+    let request = SeriesRequest { runs, at, stream, tools, approved: approve, progress: &progress };
+    let series = session.run_repro(&id, &incident, &request)?;
     for remark in session.remarks.drain(..) {
         ui::remark(&remark);
     }

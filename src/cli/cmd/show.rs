@@ -152,8 +152,8 @@ fn attempt_text(text: &mut Text, incident: &Incident, attempt: &Attempt) {
             &format!(
                 "{} {} ({}, {} bytes)",
                 evidence.oid.as_ref().map_or("outside", |o| o.short()),
-                evidence.name,
-                evidence.kind,
+                one_line(&evidence.name),
+                one_line(&evidence.kind),
                 evidence.bytes
             ),
         );
@@ -200,13 +200,18 @@ pub(crate) fn differences_text(text: &mut Text, incident: &Incident) {
         Style::Bold,
         format!(
             "\nKey differences: {} vs {}\n",
-            case(&incident.working_case, "working"),
-            case(&incident.broken_case, "broken")
+            one_line(&case(&incident.working_case, "working")),
+            one_line(&case(&incident.broken_case, "broken"))
         ),
     );
     for d in &incident.differences {
         let mark = if d.eliminated { "✗" } else { "·" };
-        text.add_line(format!("  {mark} {}: {} | {}", d.factor, one_line(&d.working), one_line(&d.broken)));
+        text.add_line(format!(
+            "  {mark} {}: {} | {}",
+            one_line(&d.factor),
+            one_line(&d.working),
+            one_line(&d.broken)
+        ));
     }
 }
 
@@ -233,10 +238,17 @@ fn evidence_text(text: &mut Text, incident: &Incident) {
     }
     text.push(Style::Bold, "\nEvidence\n");
     for e in loose {
-        let place =
-            e.oid.as_ref().map_or_else(|| format!("outside: {}", e.location), |o| o.short().to_owned());
+        let place = e
+            .oid
+            .as_ref()
+            .map_or_else(|| format!("outside: {}", one_line(&e.location)), |o| o.short().to_owned());
         let state = if e.erased { " erased" } else { "" };
-        text.add_line(format!("  {place} {} ({}, {} bytes){state}", e.name, e.kind, e.bytes));
+        text.add_line(format!(
+            "  {place} {} ({}, {} bytes){state}",
+            one_line(&e.name),
+            one_line(&e.kind),
+            e.bytes
+        ));
     }
 }
 
@@ -251,9 +263,9 @@ fn trouble_text(text: &mut Text, incident: &Incident) {
         );
     }
     for line in &incident.damaged {
-        text.push(Style::Red, format!("\ndamaged line, kept as it is: {line}\n"));
+        text.push(Style::Red, format!("\ndamaged line, kept as it is: {}\n", one_line(line)));
     }
     for line in &incident.unknown {
-        text.push(Style::Yellow, format!("\nkept, not understood: {line}\n"));
+        text.push(Style::Yellow, format!("\nkept, not understood: {}\n", one_line(line)));
     }
 }

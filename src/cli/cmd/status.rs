@@ -75,7 +75,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         );
     }
     for line in &incident.damaged {
-        text.push(Style::Red, format!("damaged line, kept as it is: {line}\n"));
+        text.push(Style::Red, format!("damaged line, kept as it is: {}\n", super::list::one_line(line)));
     }
     if let Some(next) = open.first() {
         text.field("Next", next.text.lines().next().unwrap_or_default());

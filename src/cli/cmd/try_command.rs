@@ -10,6 +10,7 @@ use crate::event::{AttemptNoted, AttemptStarted};
 use crate::model::outcome::{Bug, Outcome};
 use crate::model::time::human_duration;
 use crate::model::{Error, EventId, Oid, Result, command_line};
+use crate::redact;
 use crate::report::views;
 use crate::runner::Stream;
 use crate::session::Session;
@@ -110,7 +111,8 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
     let ran = match session.run_command(&request) {
         Ok(ran) => ran,
         Err(failure) => {
-            let argv = args.command.iter().map(|a| without_secrets(&a.to_string_lossy())).collect();
+            let words: Vec<String> = args.command.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+            let argv = redact::cut_words(&words);
             let run = crate::model::incident::RunRecord {
                 argv,
                 commit: before.commit.clone(),

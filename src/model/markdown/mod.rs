@@ -149,6 +149,12 @@ pub fn clean(text: &str) -> String {
     out
 }
 
+/// Whether a character is obeyed by terminals or turns text around: nobody sees it as what it is.
+pub fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
 fn shorten(text: &str, max: usize) -> String {
     let mut out: String = text.chars().take(max.saturating_sub(1)).collect();
     out.truncate(out.trim_end().len());

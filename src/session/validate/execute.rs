@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::super::running::Scratch;
 use super::{Job, Progress, Run, Session};
 use crate::config::Device;
 use crate::git::program::scrubbed_environment;
@@ -115,7 +116,8 @@ impl Run<'_> {
         };
 
         let once = |command: &str, ran: &mut Ran| -> Result<Option<End>> {
-            let log = scratch.path().join("output");
+            let memory = Scratch::new()?;
+            let log = memory.path();
             let mut prepared = runner::Command::new(shell(command), &log);
             prepared.cwd = Some(checkout.path.clone());
             prepared.env.clone_from(&env);

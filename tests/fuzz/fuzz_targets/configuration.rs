@@ -1,13 +1,9 @@
-//! Any bytes as `.git-incident.toml`: read, or refused with a place in the file.
+//! See `checks::configuration`.
 
 #![no_main]
 
-use git_incident::config::parse;
-use libfuzzer_sys::fuzz_target;
+#[allow(dead_code, reason = "each target uses one check")]
+#[path = "../checks.rs"]
+mod checks;
 
-fuzz_target!(|bytes: &[u8]| {
-    match parse(bytes, "config") {
-        Ok(config) => config.gates.iter().for_each(|gate| assert_eq!(gate.digest().len(), 64)),
-        Err(error) => assert!(error.what().starts_with("config:"), "{error}"),
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::configuration(bytes));

@@ -1,15 +1,9 @@
-//! Any bytes as what git hands to hooks: pre-push lines, and the trailers of a message.
+//! See `checks::hook_input`.
 
 #![no_main]
 
-use git_incident::git::trailers;
-use git_incident::validate::push;
-use libfuzzer_sys::fuzz_target;
+#[allow(dead_code, reason = "each target uses one check")]
+#[path = "../checks.rs"]
+mod checks;
 
-fuzz_target!(|bytes: &[u8]| {
-    for update in push::parse(bytes).updates {
-        let _ = update.matter();
-    }
-    assert!(trailers::body_end(bytes, "#") <= bytes.len());
-    let _ = trailers::read(bytes, "#");
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::hook_input(bytes));

@@ -1,16 +1,9 @@
-//! Any bytes through the secret scan: what was found is gone, and a second scan changes nothing.
+//! See `checks::redaction`.
 
 #![no_main]
 
-use git_incident::redact::redact;
-use libfuzzer_sys::fuzz_target;
+#[allow(dead_code, reason = "each target uses one check")]
+#[path = "../checks.rs"]
+mod checks;
 
-fuzz_target!(|bytes: &[u8]| {
-    let once = redact(bytes);
-    let lines = |b: &[u8]| b.iter().filter(|c| **c == b'\n').count();
-    assert_eq!(lines(bytes), lines(&once.bytes), "lines stay lines");
-    if bytes.len() < 4096 {
-        let twice = redact(&once.bytes);
-        assert_eq!(twice.bytes, once.bytes, "once is enough");
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::redaction(bytes));
