@@ -4,13 +4,16 @@
 pub mod bulk;
 pub mod diff;
 pub mod durability;
+pub mod erase;
 pub mod hooks;
 pub mod interactive;
 pub mod lock;
 pub mod maintenance;
 pub mod notes;
+pub mod pairs;
 pub mod program;
 pub mod refs;
+pub mod remote;
 pub mod repo;
 pub mod setup;
 pub mod snapshot;

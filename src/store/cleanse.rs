@@ -1,0 +1,223 @@
+//! Removing for good what was purged: from both travelling refs and their histories, from the guards, from what was
+//! fetched, from the lines on commits, from reflogs, and from the object store.
+//!
+//! The ledgers say what was purged ([`Purged`]); this makes the rest of the clone agree. The same code runs where
+//! somebody purges and where the news of it arrive.
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::git::erase::{self, Removal};
+use crate::git::refs::Swap;
+use crate::git::{Repo, lock, notes, refs, remote};
+use crate::model::{Oid, Result};
+
+use super::guard::{self, Mended};
+use super::tombstones::{self, Purged};
+use super::travelling::{BOTH, EVIDENCE, LEDGER, Travelling, union_of};
+use super::{ledger, lines};
+
+/// What was done.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cleansed {
+    /// Whether the travelling refs were written anew, without parents.
+    pub rewritten: bool,
+    /// Refs of other clones' ledgers that were dropped here; a fetch brings them back.
+    pub dropped: Vec<String>,
+    /// Objects.
+    pub removal: Removal,
+    /// What was brought back on the way.
+    pub mended: Vec<Mended>,
+}
+
+impl Cleansed {
+    /// In words, for the person at the terminal.
+    pub fn to_text(&self) -> String {
+        let mut text =
+            format!("what was purged is gone from this clone too: {} objects removed", self.removal.removed);
+        if !self.removal.reachable.is_empty() {
+            text.push_str(&format!(
+                "; {} are still reached by other refs, reflogs or the index",
+                self.removal.reachable.len()
+            ));
+        }
+        if !self.removal.out_of_reach.is_empty() {
+            text.push_str(&format!(
+                "; {} stand in kept packs or in borrowed object stores",
+                self.removal.out_of_reach.len()
+            ));
+        }
+        text
+    }
+}
+
+/// Does it, if anything is known to be purged. `message` says why, in the new commits.
+///
+/// # Errors
+/// The repository cannot be read or written; what is left is done by the next command.
+pub fn cleanse(repo: &Repo, signature: &git2::Signature<'_>, message: &str) -> Result<Option<Cleansed>> {
+    let _lock = lock::WriterLock::acquire(repo)?;
+    let mut done = Cleansed::default();
+    for which in BOTH {
+        done.mended.extend(guard::mend_locked(repo, which, signature)?);
+    }
+    let ledger = refs::read(repo, LEDGER.kept)?;
+    let purged = Purged::of(repo, ledger.as_ref())?;
+    if purged.is_empty() {
+        tombstones::unmark(repo);
+        return Ok(None);
+    }
+    let former = former_tips(repo)?;
+    let tree = ledger.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
+    let gone = purged.blobs_to_drop(repo, tree.as_ref())?;
+    let secret = spelled_out_in_store(repo, &purged, &gone)?;
+    done.rewritten = rewrite(repo, signature, message, &purged, &gone, &secret)?;
+    let own: Vec<Oid> = BOTH.iter().filter_map(|w| refs::read(repo, w.kept).ok().flatten()).collect();
+    done.dropped = drop_copies(repo, &own, &secret)?;
+    forget(repo, &done.dropped);
+    if !secret.is_empty() || done.rewritten {
+        lines::rebuild(repo, signature, &ledger::all(repo)?)?;
+        forget(repo, &[lines::REF.to_owned()]);
+    }
+    let mut objects = secret;
+    objects.extend(erase::forgotten_commits(repo, &former)?);
+    done.removal = erase::remove(repo, &objects)?;
+    tombstones::unmark(repo);
+    Ok(Some(done))
+}
+
+/// Blobs of this store that spell out what was purged, reachable or not.
+fn spelled_out_in_store(repo: &Repo, purged: &Purged, gone: &BTreeSet<Oid>) -> Result<HashSet<Oid>> {
+    let mut secret: HashSet<Oid> = gone.iter().filter(|oid| repo.has_object(oid)).cloned().collect();
+    if !purged.events.is_empty() {
+        erase::each_blob(repo, |oid, bytes| {
+            if purged.is_spelled_out(bytes) {
+                secret.insert(oid.clone());
+            }
+        })?;
+    }
+    Ok(secret)
+}
+
+/// Writes both travelling refs without what was purged, and without parents if their histories hold it.
+fn rewrite(
+    repo: &Repo,
+    signature: &git2::Signature<'_>,
+    message: &str,
+    purged: &Purged,
+    gone: &BTreeSet<Oid>,
+    secret: &HashSet<Oid>,
+) -> Result<bool> {
+    let tips: Vec<Oid> = BOTH.iter().filter_map(|w| refs::read(repo, w.kept).ok().flatten()).collect();
+    let below = erase::objects_below(repo, &tips.iter().collect::<Vec<_>>(), &[])?;
+    if !below.iter().any(|oid| secret.contains(oid) || gone.contains(oid)) {
+        return Ok(false);
+    }
+    for which in BOTH {
+        rewrite_one(repo, which, signature, message, purged, gone)?;
+    }
+    Ok(true)
+}
+
+fn rewrite_one(
+    repo: &Repo,
+    which: Travelling,
+    signature: &git2::Signature<'_>,
+    message: &str,
+    purged: &Purged,
+    gone: &BTreeSet<Oid>,
+) -> Result<()> {
+    for _ in 0..guard::ATTEMPTS {
+        guard::mend_locked(repo, which, signature)?;
+        let Some(kept) = refs::read(repo, which.kept)? else { return Ok(()) };
+        let tree = notes::tree_of(repo, &kept)?;
+        let entries = notes::entries(repo, &tree)?;
+        let mut changes = Vec::new();
+        if which == EVIDENCE {
+            for (key, _) in entries.iter().filter(|(key, _)| gone.contains(key)) {
+                changes.push(notes::Change { key: key.clone(), blob: None });
+            }
+        } else {
+            let blobs: Vec<Oid> = entries.iter().map(|(_, blob)| blob.clone()).collect();
+            let mut keys = Vec::new();
+            tombstones::read_all(repo, &blobs, |i, bytes| {
+                if purged.is_spelled_out(bytes) {
+                    keys.push(entries[i].0.clone());
+                }
+                Ok(())
+            })?;
+            for key in keys {
+                let text = union_of(repo, &notes::lookup(repo, &tree, &key)?)?;
+                let text = purged.apply(&text).unwrap_or(text);
+                changes.push(notes::Change { key, blob: Some(repo.write_blob(&text)?) });
+            }
+        }
+        let new = notes::apply(repo, Some(&tree), changes)?;
+        let commit = notes::commit(repo, &new, &[], signature, message)?;
+        if guard::publish(repo, which, &commit, Some(&kept))? == Swap::Done {
+            return Ok(());
+        }
+    }
+    Err(guard::busy(which))
+}
+
+/// Every commit that our refs, their copies and their reflogs name.
+fn former_tips(repo: &Repo) -> Result<Vec<Oid>> {
+    let mut names: Vec<String> = vec![lines::REF.to_owned()];
+    names.extend(BOTH.iter().flat_map(|w| [w.notes.to_owned(), w.kept.to_owned()]));
+    names.extend(copies(repo));
+    let mut tips = BTreeSet::new();
+    for name in &names {
+        tips.extend(refs::read(repo, name).ok().flatten());
+        tips.extend(refs::logged(repo, name));
+    }
+    Ok(tips.into_iter().collect())
+}
+
+/// Refs that hold what was fetched from other clones.
+fn copies(repo: &Repo) -> Vec<String> {
+    let ours = |name: &String| {
+        name.starts_with(remote::SCRATCH)
+            || name.starts_with("refs/notes/remotes/")
+                && name.rsplit('/').next().is_some_and(|last| last.starts_with("incidents"))
+    };
+    refs::names(repo).into_iter().filter(ours).collect()
+}
+
+/// Drops the copies that hold what was purged.
+fn drop_copies(repo: &Repo, own: &[Oid], secret: &HashSet<Oid>) -> Result<Vec<String>> {
+    let mut dropped = Vec::new();
+    for name in copies(repo) {
+        let Ok(Some(tip)) = refs::read(repo, &name) else { continue };
+        let below = erase::objects_below(repo, &[&tip], &own.iter().collect::<Vec<_>>());
+        let holds = below.map_or(true, |objects| objects.iter().any(|o| secret.contains(o)));
+        if holds {
+            refs::delete(repo, &name)?;
+            dropped.push(name);
+        }
+    }
+    Ok(dropped)
+}
+
+/// Forgets where the refs stood, and what else names or holds their former content.
+fn forget(repo: &Repo, dropped: &[String]) {
+    let own = BOTH.iter().flat_map(|w| [w.notes, w.kept]).map(str::to_owned);
+    for name in own.chain(copies(repo)).chain(dropped.iter().cloned()) {
+        refs::forget_log(repo, &name);
+    }
+    // An index of the ledgers is made anew when it is needed.
+    let state = repo.common_dir().join("incident");
+    for entry in std::fs::read_dir(&state).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("index") {
+            let path = entry.path();
+            let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        }
+    }
+    // What a merge by hand left half done.
+    let unfinished = repo.git_dir().join("NOTES_MERGE_REF");
+    if std::fs::read_to_string(&unfinished).is_ok_and(|t| t.contains(LEDGER.notes)) {
+        let _ = std::fs::remove_dir_all(repo.git_dir().join("NOTES_MERGE_WORKTREE"));
+        for name in ["NOTES_MERGE_PARTIAL", "NOTES_MERGE_REF"] {
+            let _ = std::fs::remove_file(repo.git_dir().join(name));
+        }
+    }
+}
