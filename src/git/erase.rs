@@ -175,15 +175,11 @@ pub fn remove(repo: &Repo, objects: &HashSet<Oid>) -> Result<Removal> {
             gone.insert(oid.clone());
         }
     }
-    let mut kept = HashSet::new();
     for index in pack_indexes(&store) {
-        rewrite_pack(repo, &index, &wanted, &mut gone, &mut kept, &mut removal)?;
+        rewrite_pack(repo, &index, &wanted, &mut gone, &mut removal)?;
     }
-    if let Ok(odb) = repo.raw().odb() {
-        let _ = odb.refresh();
-    }
-    removal.out_of_reach =
-        wanted.iter().filter(|o| kept.contains(*o) || repo.has_object(o)).cloned().collect();
+    repo.refresh();
+    removal.out_of_reach = still_here(repo, &wanted)?;
     removal.out_of_reach.sort_unstable();
     removal.removed = gone.iter().filter(|o| !removal.out_of_reach.contains(o)).count();
     removal.reachable.sort_unstable();
@@ -192,6 +188,23 @@ pub fn remove(repo: &Repo, objects: &HashSet<Oid>) -> Result<Removal> {
         let _ = git(repo, &["commit-graph", "write", "--reachable", "--split=replace"]).status();
     }
     Ok(removal)
+}
+
+/// Those of the objects that git still finds. (libgit2 remembers packs that it has open.)
+fn still_here(repo: &Repo, objects: &HashSet<Oid>) -> Result<Vec<Oid>> {
+    let names: String = objects.iter().flat_map(|o| [o.as_str(), "\n"]).collect();
+    let text = super::program::Git::at(repo.git_dir())
+        .git_dir(repo.git_dir())
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+        .call(["cat-file", "--batch-check"])
+        .stdin(names)
+        .text()?;
+    Ok(text
+        .lines()
+        .filter(|l| !l.ends_with(" missing"))
+        .filter_map(|l| Oid::parse(l.split(' ').next()?))
+        .collect())
 }
 
 fn pack_indexes(store: &Path) -> Vec<PathBuf> {
@@ -208,7 +221,6 @@ fn rewrite_pack(
     index: &Path,
     unwanted: &HashSet<Oid>,
     gone: &mut HashSet<Oid>,
-    kept: &mut HashSet<Oid>,
     removal: &mut Removal,
 ) -> Result<()> {
     let mut command = git(repo, &["show-index"]);
@@ -233,7 +245,6 @@ fn rewrite_pack(
         return Ok(());
     }
     if index.with_extension("keep").exists() {
-        kept.extend(hit);
         return Ok(());
     }
     if !rest.is_empty() {

@@ -97,10 +97,10 @@ fn describe(text: &mut Text, session: &Session, plan: &Plan, person: bool) {
     for file in &plan.files {
         text.push(Style::Cyan, format!("  file {}", file.oid.short()));
         text.add_line(format!(
-            " {} ({} bytes), kept by {} incidents",
+            " {} ({} bytes), kept by {}",
             file.names.join(", "),
             file.bytes,
-            file.incidents.len()
+            some(file.incidents.len(), "incident")
         ));
     }
     let what = if person { "author" } else { "text" };
@@ -126,9 +126,17 @@ fn describe(text: &mut Text, session: &Session, plan: &Plan, person: bool) {
     }
 }
 
+/// A count with its word.
+fn some(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// What was done, and what no program here can do.
 fn done(text: &mut Text, plan: &Plan, cleansed: Option<&Cleansed>) {
-    text.push(Style::Green, format!("erased {} events and {} files\n", plan.events.len(), plan.files.len()));
+    text.push(
+        Style::Green,
+        format!("erased {} and {}\n", some(plan.events.len(), "event"), some(plan.files.len(), "file")),
+    );
     let Some(cleansed) = cleansed else { return };
     if cleansed.rewritten {
         text.add_line(
@@ -136,8 +144,9 @@ fn done(text: &mut Text, plan: &Plan, cleansed: Option<&Cleansed>) {
         );
     }
     text.add_line(format!(
-        "{} objects removed from the object store ({} packs written anew)",
-        cleansed.removal.removed, cleansed.removal.packs
+        "{} removed from the object store ({} written anew)",
+        some(cleansed.removal.removed, "object"),
+        some(cleansed.removal.packs, "pack")
     ));
     for oid in &cleansed.removal.reachable {
         text.push(Style::Yellow, format!("still reached by another ref, a reflog or the index: {oid}"));
