@@ -66,7 +66,7 @@ pub fn cleanse(repo: &Repo, signature: &git2::Signature<'_>, message: &str) -> R
         tombstones::unmark(repo);
         return Ok(None);
     }
-    let former = former_tips(repo)?;
+    let former = former_tips(repo);
     let tree = ledger.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
     let gone = purged.blobs_to_drop(repo, tree.as_ref())?;
     let secret = spelled_out_in_store(repo, &purged, &gone)?;
@@ -74,11 +74,18 @@ pub fn cleanse(repo: &Repo, signature: &git2::Signature<'_>, message: &str) -> R
     let own: Vec<Oid> = BOTH.iter().filter_map(|w| refs::read(repo, w.kept).ok().flatten()).collect();
     done.dropped = drop_copies(repo, &own, &secret)?;
     forget(repo, &done.dropped);
-    if !secret.is_empty() || done.rewritten {
+    let mut objects = secret;
+    if !objects.is_empty() || done.rewritten {
+        // Lines on commits say titles and conclusions in words of their own: all former ones go.
+        let lines_of_then: Vec<Oid> = tips_of(repo, lines::REF).into_iter().collect();
+        objects.extend(erase::objects_below(repo, &lines_of_then.iter().collect::<Vec<_>>(), &[])?);
         lines::rebuild(repo, signature, &ledger::all(repo)?)?;
         forget(repo, &[lines::REF.to_owned()]);
+        let now = refs::read(repo, lines::REF)?;
+        for oid in erase::objects_below(repo, &now.iter().collect::<Vec<_>>(), &[])? {
+            objects.remove(&oid);
+        }
     }
-    let mut objects = secret;
     objects.extend(erase::forgotten_commits(repo, &former)?);
     done.removal = erase::remove(repo, &objects)?;
     tombstones::unmark(repo);
@@ -161,16 +168,20 @@ fn rewrite_one(
 }
 
 /// Every commit that our refs, their copies and their reflogs name.
-fn former_tips(repo: &Repo) -> Result<Vec<Oid>> {
+fn former_tips(repo: &Repo) -> Vec<Oid> {
     let mut names: Vec<String> = vec![lines::REF.to_owned()];
     names.extend(BOTH.iter().flat_map(|w| [w.notes.to_owned(), w.kept.to_owned()]));
     names.extend(copies(repo));
-    let mut tips = BTreeSet::new();
-    for name in &names {
-        tips.extend(refs::read(repo, name).ok().flatten());
-        tips.extend(refs::logged(repo, name));
-    }
-    Ok(tips.into_iter().collect())
+    let tips: BTreeSet<Oid> = names.iter().flat_map(|name| tips_of(repo, name)).collect();
+    tips.into_iter().collect()
+}
+
+/// Where a ref stands and, as far as its log tells, stood.
+fn tips_of(repo: &Repo, name: &str) -> BTreeSet<Oid> {
+    let mut tips: BTreeSet<Oid> = refs::read(repo, name).ok().flatten().into_iter().collect();
+    tips.extend(refs::logged(repo, name));
+    tips.retain(|tip| repo.is_commit(tip));
+    tips
 }
 
 /// Refs that hold what was fetched from other clones.
