@@ -19,6 +19,11 @@ fn event_of(clone: &Beside<'_>, id: &str, kind: &str) -> String {
     value["id"].as_str().expect("an id").to_owned()
 }
 
+#[track_caller]
+fn holds_the_secret(clone: &Beside<'_>) {
+    assert!(everything(clone).contains(&secret()), "the scene is no scene");
+}
+
 /// A hub, our clone and a peer who has everything, packed; the incident and its file's blob.
 struct Scene {
     repo: Repo,
@@ -69,11 +74,6 @@ impl Scene {
         clone.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]);
     }
 
-    #[track_caller]
-    fn holds_the_secret(&self, clone: &Beside<'_>) {
-        assert!(everything(clone).contains(&secret()), "the scene is no scene");
-    }
-
     fn collect_garbage_on_the_hub(&self) {
         hub(&self.repo).git(&["gc", "-q", "--prune=now"]);
     }
@@ -83,8 +83,8 @@ impl Scene {
 fn a_purge_reaches_the_hub_and_the_peer_and_nothing_comes_back() {
     let scene = Scene::new();
     let (here, peer) = (scene.here(), scene.peer());
-    scene.holds_the_secret(&here);
-    scene.holds_the_secret(&peer);
+    holds_the_secret(&here);
+    holds_the_secret(&peer);
     scene.purge_all();
     scene.is_clean(&here);
     let before = here.incident_json(&["show", &scene.id]);
@@ -103,7 +103,7 @@ fn a_purge_reaches_the_hub_and_the_peer_and_nothing_comes_back() {
     scene.collect_garbage_on_the_hub();
     scene.is_clean(&hub(&scene.repo));
 
-    scene.holds_the_secret(&peer);
+    holds_the_secret(&peer);
     let told = peer.incident(&["--json", "sync"]).expect(0).says("gone from this clone too").json();
     assert!(told["purged_objects"].as_u64() > Some(0), "{told}");
     assert_eq!(told["replaced"], false);
@@ -217,7 +217,7 @@ fn what_plain_git_brings_back_goes_again() {
     peer.merge_notes();
     peer.push_notes();
     scene.collect_garbage_on_the_hub();
-    scene.holds_the_secret(&hub(&scene.repo));
+    holds_the_secret(&hub(&scene.repo));
     let told = sync(&here, &[]);
     assert_eq!(told["replaced"], true);
     scene.is_clean(&here);
@@ -297,14 +297,24 @@ fn a_merge_by_plain_git_purges_with_the_next_command() {
 fn an_interrupted_purge_is_finished_by_the_next_command() {
     let scene = Scene::new();
     let here = scene.here();
-    let event = event_of(&here, &scene.id, "attempt.started");
-    // As far as the process came: a blob in a pack that nothing may touch.
-    here.git(&["repack", "-q", "-a", "-d"]);
-    here.incident(&["purge", "evidence", "leak.log", "--yes"]).expect(0);
-    here.incident(&["purge", "text", &event, "--yes"]).expect(0);
-    std::fs::write(here.path().join(".git/incident/purge-pending"), "").expect("written");
-    here.incident(&["list"]).expect(0);
-    assert!(!here.path().join(".git/incident/purge-pending").exists());
+    // Something holds the ref of the lines: the purge stops half-way.
+    let held = here.path().join(".git/refs/notes/incident-lines.lock");
+    std::fs::write(&held, "").expect("written");
+    here.incident(&["purge", "person", "ada@example.org", "--yes"]).expect(1).says("locked");
+    here.incident(&["list"]).expect(0).says("not all gone yet");
+    std::fs::remove_file(&held).expect("removed");
+    here.incident(&["list"]).expect(0).says("gone from this clone too");
+    here.incident(&["list"]).expect(0).never_says("gone");
+    for name in [LEDGER, EVIDENCE] {
+        let authors = here.git(&["log", "--format=%ae %ce", name]);
+        assert!(!authors.contains("ada@"), "{authors}");
+    }
+    let objects = here.git(&["cat-file", "--batch-all-objects", "--batch"]);
+    let named = objects.matches("\"email\":\"ada@example.org\"").count();
+    assert_eq!(named, 0, "lines with the author stand in the object store");
+    // Of the commits that name her only the repository's own are left.
+    let own = here.git(&["rev-list", "--all", "--count", "--author=ada"]);
+    assert_eq!(objects.matches("\nauthor Ada Tester").count().to_string(), own);
 }
 
 #[test]
@@ -339,17 +349,37 @@ fn lines_on_commits_forget_too() {
 
 #[test]
 fn a_stranger_cannot_take_an_anchor_away_with_a_tombstone() {
+    use git_incident::event::EvidenceErased;
+    use git_incident::event::line::seal;
+    use git_incident::model::incident::Author;
+    use git_incident::model::{Oid, Timestamp};
+
     let repo = with_hub();
     let first = repo.open("first");
-    repo.open("second");
-    // As any writer could: a tombstone in one ledger for the anchor of another.
-    repo.write("x.log", "x\n");
-    repo.typed("evidence add x.log").expect(0);
-    let note = repo.git(&["notes", "--ref=incidents", "list"]);
-    assert_eq!(note.lines().count(), 2);
-    let refused = repo.incident(&["purge", "evidence", &first, "--yes"]).expect(1);
-    assert!(refused.stderr.contains("error:"), "{}", refused.stderr);
-    assert_eq!(repo.git(&["cat-file", "-t", &first]), "blob");
+    let second = repo.open("second");
+    // As any writer can: a tombstone in one ledger for the anchor of another.
+    let author = Author {
+        agent: String::new(),
+        email: "m@example.org".into(),
+        name: "M".into(),
+        salt: "00".repeat(16),
+    };
+    let data = EvidenceErased { oid: Oid::parse(&first).expect("an id"), reason: String::new() }.into();
+    let at = Timestamp::from_millis(1_800_000_000_000);
+    let event = seal(at, &author, &data, &[], &"11".repeat(16)).expect("sealed");
+    let line = String::from_utf8(event.raw).expect("text");
+    repo.git(&["notes", "--ref=incidents", "append", "-m", &line, &second]);
+    repo.incident(&["list"]).expect(0);
+    sync(&repo.here(), &[]);
+    let peer = clone(&repo, "peer");
+    sync(&peer, &[]);
+    peer.git(&["update-ref", "-d", EVIDENCE]);
+    peer.incident(&["list"]).expect(0);
+    for clone in [&repo.here(), &peer] {
+        assert!(clone.git(&["notes", "--ref=incidents-evidence", "list"]).contains(&first));
+        assert_eq!(clone.git(&["cat-file", "-t", &first]), "blob");
+        assert_eq!(clone.incident_json(&["show", &first])["title"], "first");
+    }
 }
 
 #[test]

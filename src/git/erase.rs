@@ -113,21 +113,6 @@ pub fn objects_below(repo: &Repo, tips: &[&Oid], not: &[&Oid]) -> Result<Vec<Oid
     if lines(command, |line| found.extend(Oid::parse(line)))? { Ok(found) } else { Err(unreadable()) }
 }
 
-/// Commits below some commits that no ref and no reflog reaches any more.
-///
-/// # Errors
-/// The history cannot be walked.
-pub fn forgotten_commits(repo: &Repo, tips: &[Oid]) -> Result<Vec<Oid>> {
-    let here: Vec<&str> = tips.iter().filter(|t| repo.is_commit(t)).map(Oid::as_str).collect();
-    if here.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut command = git(repo, &["rev-list", "--missing=allow-any"]);
-    command.args(here).args(["--not", "--all", "--reflog"]);
-    let mut found = Vec::new();
-    if lines(command, |line| found.extend(Oid::parse(line)))? { Ok(found) } else { Err(unreadable()) }
-}
-
 /// Reads those of the objects that are blobs of this store.
 ///
 /// # Errors
@@ -150,6 +135,7 @@ pub fn read_those_here(repo: &Repo, oids: &[Oid], mut each: impl FnMut(&Oid, &[u
 ///
 /// # Errors
 /// Reachability cannot be told, and then nothing is removed; a pack cannot be written anew.
+#[expect(clippy::implicit_hasher, reason = "one caller, one hasher")]
 pub fn remove(repo: &Repo, objects: &HashSet<Oid>) -> Result<Removal> {
     let mut removal = Removal::default();
     if objects.is_empty() {

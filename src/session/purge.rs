@@ -260,7 +260,7 @@ impl Session {
                 }
             }
             let new = notes::apply(&self.repo, Some(&tree), changes)?;
-            let commit = notes::commit(&self.repo, &new, &[kept.clone()], &signature, "purge\n")?;
+            let commit = notes::commit(&self.repo, &new, std::slice::from_ref(&kept), &signature, "purge\n")?;
             if guard::publish(&self.repo, LEDGER, &commit, Some(&kept))? == Swap::Done {
                 return Ok(());
             }

@@ -87,7 +87,7 @@ impl Session {
         let manner = Manner { terminal: request.terminal, hooks };
         let _one = one_at_a_time(self)?;
         let mut sync = Sync { session: self, git, manner, progress, done: Synced::default() };
-        sync.done.remote = place.shown.clone();
+        sync.done.remote.clone_from(&place.shown);
         sync.done.left_out.clone_from(&place.left_out);
         let result = match (&request.incident, request.dry_run) {
             (Some(prefix), dry) => sync.one_incident(&place, prefix, dry),
@@ -166,12 +166,12 @@ impl Sync<'_, '_> {
         Ok(theirs)
     }
 
-    fn unite(&mut self, theirs: &Theirs, what: What<'_>) -> Result<Merged> {
+    fn unite(&mut self, theirs: &Theirs, what: What<'_>, dry: bool) -> Result<Merged> {
         let repo = &self.session.repo;
-        let mut merged = merge::merge(repo, &identity::signature(repo, true)?, theirs, what)?;
+        let mut merged = merge::merge(repo, &identity::signature(repo, true)?, theirs, what, dry)?;
         self.done.mended.append(&mut merged.mended);
         self.done.fetched += merged.fetched;
-        if what != What::Nothing {
+        if !dry {
             self.session.refresh_lines(&merged.arrived)?;
         }
         Ok(merged)
@@ -180,10 +180,10 @@ impl Sync<'_, '_> {
     fn dry_run(&mut self, place: &Place) -> Result<()> {
         let theirs = self.fetch(place)?;
         self.done.attempts = 1;
-        let mut merged = self.unite(&theirs, What::Nothing)?;
+        let mut merged = self.unite(&theirs, What::All, true)?;
         if let Some(other) = place.elsewhere() {
             let theirs = self.fetch(&other)?;
-            merged = self.unite(&theirs, What::Nothing)?;
+            merged = self.unite(&theirs, What::All, true)?;
         }
         self.done.pushed = merged.pushed;
         Ok(())
@@ -201,14 +201,7 @@ impl Sync<'_, '_> {
         let (id, ledger, evidence) = merge::keys_of_incident(&self.session.repo, &theirs, &digits)
             .map_err(|e| e.while_doing(format!("{} has no such incident", self.done.remote)))?;
         self.done.incident = Some(id);
-        if dry {
-            // Told for the whole of what is there, less exactly: nothing is written.
-            let merged = self.unite(&theirs, What::Nothing)?;
-            self.done.pushed = Amount::default();
-            drop(merged);
-            return Ok(());
-        }
-        self.unite(&theirs, What::Only { ledger: &ledger, evidence: &evidence })?;
+        self.unite(&theirs, What::Only { ledger: &ledger, evidence: &evidence }, dry)?;
         Ok(())
     }
 
@@ -217,11 +210,11 @@ impl Sync<'_, '_> {
         for attempt in 1..=ATTEMPTS {
             self.done.attempts = attempt;
             let mut theirs = self.fetch(place)?;
-            let mut merged = self.unite(&theirs, What::All)?;
+            let mut merged = self.unite(&theirs, What::All, false)?;
             let mut target = place.clone();
             if let Some(other) = place.elsewhere() {
                 theirs = self.fetch(&other)?;
-                merged = self.unite(&theirs, What::All)?;
+                merged = self.unite(&theirs, What::All, false)?;
                 target = other;
             } else {
                 self.restore(&before, &theirs, &mut merged)?;
@@ -240,7 +233,7 @@ impl Sync<'_, '_> {
                 return Ok(());
             }
             before = theirs;
-            self.pause(attempt)?;
+            Self::pause(attempt)?;
         }
         Err(Error::new(Kind::Remote, format!("somebody else pushed to {} every time", self.done.remote))
             .because(format!("{ATTEMPTS} tries, each after the fetch of what had come in between"))
@@ -248,7 +241,7 @@ impl Sync<'_, '_> {
     }
 
     /// Waits for a moment that is longer and less certain with each try, so that many clones do not meet again.
-    fn pause(&self, attempt: u32) -> Result<()> {
+    fn pause(attempt: u32) -> Result<()> {
         let mut random = [0_u8; 4];
         getrandom::fill(&mut random)
             .map_err(|e| Error::refused("no randomness from the operating system").because(e))?;
@@ -277,8 +270,8 @@ impl Sync<'_, '_> {
             return Ok(());
         }
         // It may have been fetched and never merged.
-        self.unite(before, What::All)?;
-        *merged = self.unite(now, What::All)?;
+        self.unite(before, What::All, false)?;
+        *merged = self.unite(now, What::All, false)?;
         self.done.restored.extend(lost);
         Ok(())
     }

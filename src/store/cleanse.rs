@@ -66,7 +66,8 @@ pub fn cleanse(repo: &Repo, signature: &git2::Signature<'_>, message: &str) -> R
         tombstones::unmark(repo);
         return Ok(None);
     }
-    let former = former_tips(repo);
+    // Noted down before they are forgotten: whoever finishes this must know them too.
+    let former = tombstones::add_to_mark(repo, former_tips(repo))?;
     let tree = ledger.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
     let gone = purged.blobs_to_drop(repo, tree.as_ref())?;
     let secret = spelled_out_in_store(repo, &purged, &gone)?;
@@ -76,17 +77,13 @@ pub fn cleanse(repo: &Repo, signature: &git2::Signature<'_>, message: &str) -> R
     forget(repo, &done.dropped);
     let mut objects = secret;
     if !objects.is_empty() || done.rewritten {
-        // Lines on commits say titles and conclusions in words of their own: all former ones go.
-        let lines_of_then: Vec<Oid> = tips_of(repo, lines::REF).into_iter().collect();
-        objects.extend(erase::objects_below(repo, &lines_of_then.iter().collect::<Vec<_>>(), &[])?);
+        // Lines on commits say titles and conclusions in words of their own.
         lines::rebuild(repo, signature, &ledger::all(repo)?)?;
         forget(repo, &[lines::REF.to_owned()]);
-        let now = refs::read(repo, lines::REF)?;
-        for oid in erase::objects_below(repo, &now.iter().collect::<Vec<_>>(), &[])? {
-            objects.remove(&oid);
-        }
     }
-    objects.extend(erase::forgotten_commits(repo, &former)?);
+    // All that the refs once held and nothing holds any more goes along: commits name people, and former lines on
+    // commits say what their incidents said.
+    objects.extend(erase::objects_below(repo, &former.iter().collect::<Vec<_>>(), &[])?);
     done.removal = erase::remove(repo, &objects)?;
     tombstones::unmark(repo);
     Ok(Some(done))

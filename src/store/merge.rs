@@ -4,17 +4,21 @@
 //! a note that holds all of the other is taken as it is, else the lines of both are sorted, as
 //! `git notes merge -s cat_sort_uniq` would.
 
+mod one;
+mod round;
+
 use std::collections::{BTreeSet, HashSet};
 
 use crate::git::refs::Swap;
 use crate::git::{Repo, erase, lock, notes, pairs, refs};
-use crate::model::{Error, Oid, Result};
+use crate::model::{Oid, Result};
 
 use super::guard::{self, Mended};
-use super::ledger::is_anchor;
 use super::tombstones::{self, Purged};
 use super::travelling::{EVIDENCE, LEDGER, Travelling, union_of_lines};
-use crate::fold;
+use round::{Round, sorted};
+
+pub use one::keys_of_incident;
 
 /// How much travels one way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,8 +63,6 @@ pub enum What<'a> {
         /// Keys of the evidence ref.
         evidence: &'a BTreeSet<Oid>,
     },
-    /// It is only told what would be done.
-    Nothing,
 }
 
 /// One ref after the merge.
@@ -132,7 +134,7 @@ impl Part {
     }
 }
 
-/// Merges what was fetched into both refs, and publishes the result here.
+/// Merges what was fetched into both refs, and publishes the result here. `dry`: it only tells what would come of it.
 ///
 /// # Errors
 /// An object is not here; the repository cannot be written.
@@ -141,6 +143,7 @@ pub fn merge(
     signature: &git2::Signature<'_>,
     theirs: &Theirs,
     what: What<'_>,
+    dry: bool,
 ) -> Result<Merged> {
     let _lock = lock::WriterLock::acquire(repo)?;
     let mut mended = Vec::new();
@@ -151,8 +154,8 @@ pub fn merge(
         let ours =
             Theirs { ledger: refs::read(repo, LEDGER.kept)?, evidence: refs::read(repo, EVIDENCE.kept)? };
         let mut merged = Merged { mended: mended.clone(), ..Merged::default() };
-        let (ledger, evidence, purged, dirty) = plan(repo, &ours, theirs, what, &mut merged)?;
-        if what == What::Nothing {
+        let (ledger, evidence, purged, dirty) = plan(repo, &ours, theirs, what, dry, &mut merged)?;
+        if dry {
             merged.ledger.commit = ours.ledger;
             merged.evidence.commit = ours.evidence;
             return Ok(merged);
@@ -195,6 +198,7 @@ fn plan(
     ours: &Theirs,
     theirs: &Theirs,
     what: What<'_>,
+    dry: bool,
     merged: &mut Merged,
 ) -> Result<(Part, Part, Purged, Dirty)> {
     let tree = |commit: &Option<Oid>| commit.as_ref().map(|c| notes::tree_of(repo, c)).transpose();
@@ -213,9 +217,8 @@ fn plan(
 
     let known = Purged::of(repo, ours.ledger.as_ref())?;
     let mut purged = known.clone();
-    let write = what != What::Nothing;
     let mut round = loop {
-        let mut round = Round::new(&purged, write);
+        let mut round = Round::new(&purged, !dry);
         read_pairs(repo, &ledgers.pairs, |pair, ours, theirs| round.note(repo, pair, ours, theirs))?;
         let mut all = purged.clone();
         if !all.absorb(&round.incoming) {
@@ -231,8 +234,9 @@ fn plan(
     merged.pushed = round.pushed;
     merged.arrived = std::mem::take(&mut round.arrived);
 
-    let after = if purged.blobs.is_empty() { None } else { our_ledgers };
-    let gone = purged.blobs_to_drop(repo, after.as_ref())?;
+    let mut gone = purged.blobs_to_drop(repo, our_ledgers.as_ref())?;
+    let there = purged.blobs_to_drop(repo, their_ledgers.as_ref())?;
+    gone.retain(|blob| there.contains(blob));
     let notes_of: HashSet<&Oid> = ledgers.pairs.iter().map(|p| &p.key).collect();
     for pair in &files.pairs {
         let result = if gone.contains(&pair.key) { None } else { file(repo, pair)? };
@@ -341,10 +345,11 @@ fn settle(
     // One incident taken over is no merge of the rest.
     let theirs_counts = theirs.filter(|_| !partial && !dirty.theirs);
     let ours_counts = ours.filter(|_| !dirty.ours);
-    if let (Some(ours), Some(theirs)) = (ours_counts, theirs_counts) {
-        if part.same_as_ours && repo.is_ancestor(theirs, ours) {
-            return Ok(Tip { commit: Some(ours.clone()), replaces });
-        }
+    if let (Some(ours), Some(theirs)) = (ours_counts, theirs_counts)
+        && part.same_as_ours
+        && repo.is_ancestor(theirs, ours)
+    {
+        return Ok(Tip { commit: Some(ours.clone()), replaces });
     }
     if part.same_as_theirs
         && let Some(theirs) = theirs_counts
@@ -398,208 +403,5 @@ fn read_pairs(
     })
 }
 
-/// One pass over all notes that differ.
-struct Round<'a> {
-    purged: &'a Purged,
-    write: bool,
-    incoming: Purged,
-    results: Vec<Option<Oid>>,
-    fetched: Amount,
-    pushed: Amount,
-    arrived: Vec<Oid>,
-}
-
-/// What a pass found.
-struct Done {
-    results: Vec<Option<Oid>>,
-    fetched: Amount,
-    pushed: Amount,
-    arrived: Vec<Oid>,
-}
-
-impl<'a> Round<'a> {
-    fn new(purged: &'a Purged, write: bool) -> Self {
-        Self {
-            purged,
-            write,
-            incoming: Purged::default(),
-            results: Vec::new(),
-            fetched: Amount::default(),
-            pushed: Amount::default(),
-            arrived: Vec::new(),
-        }
-    }
-
-    fn done(self) -> Done {
-        Done { results: self.results, fetched: self.fetched, pushed: self.pushed, arrived: self.arrived }
-    }
-
-    fn note(
-        &mut self,
-        repo: &Repo,
-        pair: &pairs::Pair,
-        ours: Vec<Vec<u8>>,
-        theirs: Vec<Vec<u8>>,
-    ) -> Result<()> {
-        for text in &theirs {
-            self.incoming.collect(&pair.key, text);
-        }
-        let united = self.unite(&ours, &theirs);
-        let set = |texts: &'_ [Vec<u8>]| -> HashSet<Vec<u8>> {
-            texts.iter().flat_map(|t| fold::split_lines(t)).map(<[u8]>::to_vec).collect()
-        };
-        // Most notes are new on one side, and then there is nothing to compare.
-        let (is_ours, is_theirs) = match (ours.is_empty(), theirs.is_empty(), &united) {
-            (true, false, None) => (false, true),
-            (false, true, None) => (true, false),
-            (_, _, None) => (false, false),
-            (_, _, Some(united)) => {
-                let all = set(std::slice::from_ref(united));
-                (all == set(&ours), all == set(&theirs))
-            }
-        };
-        let text: &[u8] = match &united {
-            Some(text) => text,
-            None => ours.first().or(theirs.first()).map_or(&[], Vec::as_slice),
-        };
-        let fetched = count_new(&mut self.fetched, &ours, text);
-        count_new(&mut self.pushed, &theirs, text);
-        if fetched && !theirs.is_empty() {
-            self.arrived.push(pair.key.clone());
-        }
-        let single = |blobs: &[Oid]| if let [only] = blobs { Some(only.clone()) } else { None };
-        let kept = match (is_ours, is_theirs) {
-            (true, true) if pair.ours == pair.theirs => single(&pair.ours),
-            (true, false) => single(&pair.ours),
-            (false, true) => single(&pair.theirs),
-            _ => None,
-        };
-        let blob = match kept {
-            Some(blob) => blob,
-            None if self.write => repo.write_blob(&sorted(text))?,
-            None => Repo::blob_name(&sorted(text))?,
-        };
-        self.results.push(Some(blob));
-        Ok(())
-    }
-
-    /// The lines of both sides; `None` when one text is all there is, and stays as it is.
-    fn unite(&self, ours: &[Vec<u8>], theirs: &[Vec<u8>]) -> Option<Vec<u8>> {
-        if ours.len() + theirs.len() == 1 {
-            return self.purged.apply(ours.first().or(theirs.first())?);
-        }
-        let texts: Vec<&[u8]> = ours.iter().chain(theirs).map(Vec::as_slice).collect();
-        // Without an erased member equal ids are equal lines, and nothing needs to be parsed.
-        let united = if texts.iter().any(|t| tombstones::may_hold_tombstones(t)) {
-            fold::unite(texts)
-        } else {
-            let mut seen = HashSet::new();
-            let mut out = Vec::new();
-            for line in texts.into_iter().flat_map(fold::split_lines).filter(|l| seen.insert(*l)) {
-                out.extend_from_slice(line);
-                out.push(b'\n');
-            }
-            out
-        };
-        Some(self.purged.apply(&united).unwrap_or(united))
-    }
-}
-
-/// Counts the lines of a text that a side lacks; says whether there are any.
-fn count_new(amount: &mut Amount, side: &[Vec<u8>], text: &[u8]) -> bool {
-    let there: HashSet<&[u8]> = side.iter().flat_map(|t| fold::split_lines(t)).collect();
-    let (mut lines, mut events) = (0, 0);
-    for line in fold::split_lines(text).filter(|l| !there.contains(l)) {
-        lines += 1;
-        amount.bytes += line.len() as u64 + 1;
-        events += usize::from(memchr::memmem::find(line, b"\"parents\":[").is_some());
-    }
-    amount.events += events;
-    if events > 0 && memchr::memmem::find(text, b"\"type\":\"incident.opened\"").is_some() {
-        amount.incidents += 1;
-    }
-    lines > 0
-}
-
-/// The lines in the order of their bytes, as `cat_sort_uniq` leaves them.
-fn sorted(text: &[u8]) -> Vec<u8> {
-    let mut lines: Vec<&[u8]> = fold::split_lines(text).collect();
-    lines.sort_unstable();
-    lines.dedup();
-    let mut out = Vec::with_capacity(text.len() + 1);
-    for line in lines {
-        out.extend_from_slice(line);
-        out.push(b'\n');
-    }
-    out
-}
-
-/// Keys of one incident in a commit of another clone: its note, its segments, the records and evidence that they name.
-///
-/// # Errors
-/// No such incident there, or several whose ids begin so.
-pub fn keys_of_incident(
-    repo: &Repo,
-    theirs: &Theirs,
-    prefix: &str,
-) -> Result<(Oid, BTreeSet<Oid>, BTreeSet<Oid>)> {
-    use crate::event::{Data, Line, line::Body};
-    let absent = || {
-        Error::refused(format!("there is no incident {prefix} there"))
-            .hint("see that its ledger was pushed: git ls-remote REMOTE 'refs/notes/incidents*'")
-    };
-    let commit = theirs.ledger.as_ref().ok_or_else(absent)?;
-    let tree = notes::tree_of(repo, commit)?;
-    let text_of = |key: &Oid| -> Result<Vec<u8>> {
-        super::travelling::union_of(repo, &notes::lookup(repo, &tree, key)?)
-    };
-    let mut found = Vec::new();
-    for key in notes::keys_with_prefix(repo, &tree, prefix)? {
-        if memchr::memmem::find(&text_of(&key)?, b"\"type\":\"incident.opened\"").is_some() {
-            found.push(key);
-        }
-    }
-    let id = match found.as_slice() {
-        [only] => only.clone(),
-        [] => return Err(absent()),
-        several => {
-            return Err(Error::refused(format!("{prefix} means {} incidents there", several.len()))
-                .hint("type more digits of the id"));
-        }
-    };
-    let (mut ledger, mut evidence) = (BTreeSet::from([id.clone()]), BTreeSet::from([id.clone()]));
-    let mut waiting = vec![id.clone()];
-    while let Some(key) = waiting.pop() {
-        let text = text_of(&key)?;
-        for event in fold::split_lines(&text).map(Line::parse).filter_map(|l| l.event().cloned()) {
-            let Body::Known(data) = event.body else { continue };
-            match data {
-                Data::LedgerContinued(data) if key == id => {
-                    if ledger.insert(data.segment.clone()) {
-                        evidence.insert(data.segment.clone());
-                        waiting.push(data.segment);
-                    }
-                }
-                Data::EvidenceAdded(data) => evidence.extend(data.oid),
-                Data::ReproRan(data) => evidence.extend(data.evidence),
-                Data::AttemptNoted(data) => evidence.extend(data.run.into_iter().flat_map(|r| r.evidence)),
-                Data::GateRecorded(data) => {
-                    if let Some(descriptor) = data.descriptor {
-                        let record = text_of(&descriptor)?;
-                        if fold::split_lines(&record).any(|l| is_anchor(&descriptor, l)) {
-                            evidence.extend(fold::split_lines(&record).filter_map(evidence_of_record));
-                            evidence.insert(descriptor.clone());
-                            ledger.insert(descriptor);
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-    Ok((id, ledger, evidence))
-}
-
-fn evidence_of_record(line: &[u8]) -> Option<Oid> {
-    serde_json::from_slice::<super::records::Record>(line).ok()?.evidence
-}
+#[cfg(test)]
+mod tests;

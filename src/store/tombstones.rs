@@ -226,9 +226,26 @@ pub(super) fn read_all(
 }
 
 /// Notes down that something was purged which this clone may still hold.
+///
+/// # Errors
+/// The repository cannot be written.
 pub fn mark(repo: &Repo) -> Result<()> {
-    std::fs::write(lock::state_dir(repo)?.join(MARK), b"")?;
-    Ok(())
+    add_to_mark(repo, Vec::new()).map(drop)
+}
+
+/// As [`mark`], with commits whose history is to go; returns all that are noted down.
+///
+/// # Errors
+/// The repository cannot be written.
+pub(super) fn add_to_mark(repo: &Repo, tips: Vec<Oid>) -> Result<Vec<Oid>> {
+    let path = lock::state_dir(repo)?.join(MARK);
+    let before = std::fs::read_to_string(&path).unwrap_or_default();
+    let mut all: BTreeSet<Oid> = before.lines().filter_map(Oid::parse).collect();
+    all.extend(tips);
+    all.retain(|tip| repo.is_commit(tip));
+    let text: String = all.iter().flat_map(|tip| [tip.as_str(), "\n"]).collect();
+    write_whole(repo, MARK, text.as_bytes())?;
+    Ok(all.into_iter().collect())
 }
 
 /// Whether something is still to be removed here.
