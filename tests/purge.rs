@@ -300,7 +300,7 @@ fn an_interrupted_purge_is_finished_by_the_next_command() {
     // Something holds the ref of the lines: the purge stops half-way.
     let held = here.path().join(".git/refs/notes/incident-lines.lock");
     std::fs::write(&held, "").expect("written");
-    here.incident(&["purge", "person", "ada@example.org", "--yes"]).expect(1).says("locked");
+    here.incident(&["purge", "person", "ada@example.org", "--yes"]).expect(1).says("incident-lines");
     here.incident(&["list"]).expect(0).says("not all gone yet");
     std::fs::remove_file(&held).expect("removed");
     here.incident(&["list"]).expect(0).says("gone from this clone too");

@@ -66,16 +66,21 @@ pub fn cleanse(repo: &Repo, signature: &git2::Signature<'_>, message: &str) -> R
         tombstones::unmark(repo);
         return Ok(None);
     }
-    // Noted down before they are forgotten: whoever finishes this must know them too.
-    let former = tombstones::add_to_mark(repo, former_tips(repo))?;
+    let begun_before = tombstones::is_begun(repo);
     let tree = ledger.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
     let gone = purged.blobs_to_drop(repo, tree.as_ref())?;
     let secret = spelled_out_in_store(repo, &purged, &gone)?;
+    if secret.is_empty() && !begun_before {
+        tombstones::unmark(repo);
+        return Ok(None);
+    }
+    // Noted down before they are forgotten: whoever finishes this must know them too.
+    let former = tombstones::add_to_mark(repo, former_tips(repo))?;
     done.rewritten = rewrite(repo, signature, message, &purged, &gone, &secret)?;
     let own: Vec<Oid> = BOTH.iter().filter_map(|w| refs::read(repo, w.kept).ok().flatten()).collect();
     done.dropped = drop_copies(repo, &own, &secret)?;
     forget(repo, &done.dropped);
-    let mut objects = secret;
+    let mut objects = secret.clone();
     if !objects.is_empty() || done.rewritten {
         // Lines on commits say titles and conclusions in words of their own.
         lines::rebuild(repo, signature, &ledger::all(repo)?)?;
@@ -85,6 +90,9 @@ pub fn cleanse(repo: &Repo, signature: &git2::Signature<'_>, message: &str) -> R
     // commits say what their incidents said.
     objects.extend(erase::objects_below(repo, &former.iter().collect::<Vec<_>>(), &[])?);
     done.removal = erase::remove(repo, &objects)?;
+    // Of the rest most is reached by the refs as they are now.
+    done.removal.reachable.retain(|oid| secret.contains(oid));
+    done.removal.out_of_reach.retain(|oid| secret.contains(oid));
     tombstones::unmark(repo);
     Ok(Some(done))
 }

@@ -253,6 +253,11 @@ pub fn is_marked(repo: &Repo) -> bool {
     repo.common_dir().join("incident").join(MARK).exists()
 }
 
+/// Whether somebody began to remove it, and did not come to the end.
+pub(super) fn is_begun(repo: &Repo) -> bool {
+    std::fs::metadata(repo.common_dir().join("incident").join(MARK)).is_ok_and(|m| m.len() > 0)
+}
+
 /// Everything was removed.
 pub(super) fn unmark(repo: &Repo) {
     let _ = std::fs::remove_file(repo.common_dir().join("incident").join(MARK));
