@@ -70,22 +70,33 @@ pub fn cleanse(repo: &Repo, signature: &git2::Signature<'_>, message: &str) -> R
     let tree = ledger.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
     let gone = purged.blobs_to_drop(repo, tree.as_ref())?;
     let secret = spelled_out_in_store(repo, &purged, &gone)?;
-    if secret.is_empty() && !begun_before {
+    let files = refs::read(repo, EVIDENCE.kept)?.map(|c| notes::tree_of(repo, &c)).transpose()?;
+    let mut noted = false;
+    if let Some(files) = &files {
+        // A partial clone may name a blob that it does not have.
+        for blob in &gone {
+            noted |= !notes::lookup(repo, files, blob)?.is_empty();
+        }
+    }
+    if secret.is_empty() && !begun_before && !noted {
         tombstones::unmark(repo);
         return Ok(None);
     }
     // Noted down before they are forgotten: whoever finishes this must know them too.
     let former = tombstones::add_to_mark(repo, former_tips(repo))?;
-    done.rewritten = rewrite(repo, signature, message, &purged, &gone, &secret)?;
+    done.rewritten = noted || is_in_history(repo, &secret)?;
+    if done.rewritten {
+        for which in BOTH {
+            rewrite(repo, which, signature, message, &purged, &gone)?;
+        }
+    }
     let own: Vec<Oid> = BOTH.iter().filter_map(|w| refs::read(repo, w.kept).ok().flatten()).collect();
     done.dropped = drop_copies(repo, &own, &secret)?;
     forget(repo, &done.dropped);
+    // Lines on commits say titles and conclusions in words of their own.
+    lines::rebuild(repo, signature, &ledger::all(repo)?)?;
+    forget(repo, &[lines::REF.to_owned()]);
     let mut objects = secret.clone();
-    if !objects.is_empty() || done.rewritten {
-        // Lines on commits say titles and conclusions in words of their own.
-        lines::rebuild(repo, signature, &ledger::all(repo)?)?;
-        forget(repo, &[lines::REF.to_owned()]);
-    }
     // All that the refs once held and nothing holds any more goes along: commits name people, and former lines on
     // commits say what their incidents said.
     objects.extend(erase::objects_below(repo, &former.iter().collect::<Vec<_>>(), &[])?);
@@ -110,27 +121,15 @@ fn spelled_out_in_store(repo: &Repo, purged: &Purged, gone: &BTreeSet<Oid>) -> R
     Ok(secret)
 }
 
-/// Writes both travelling refs without what was purged, and without parents if their histories hold it.
-fn rewrite(
-    repo: &Repo,
-    signature: &git2::Signature<'_>,
-    message: &str,
-    purged: &Purged,
-    gone: &BTreeSet<Oid>,
-    secret: &HashSet<Oid>,
-) -> Result<bool> {
+/// Whether the travelling refs or their histories hold any of the objects.
+fn is_in_history(repo: &Repo, secret: &HashSet<Oid>) -> Result<bool> {
     let tips: Vec<Oid> = BOTH.iter().filter_map(|w| refs::read(repo, w.kept).ok().flatten()).collect();
     let below = erase::objects_below(repo, &tips.iter().collect::<Vec<_>>(), &[])?;
-    if !below.iter().any(|oid| secret.contains(oid) || gone.contains(oid)) {
-        return Ok(false);
-    }
-    for which in BOTH {
-        rewrite_one(repo, which, signature, message, purged, gone)?;
-    }
-    Ok(true)
+    Ok(below.iter().any(|oid| secret.contains(oid)))
 }
 
-fn rewrite_one(
+/// Writes a travelling ref without what was purged, and without parents: its history holds it.
+fn rewrite(
     repo: &Repo,
     which: Travelling,
     signature: &git2::Signature<'_>,

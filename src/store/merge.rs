@@ -85,7 +85,7 @@ pub struct Merged {
     pub ledger: Tip,
     /// The evidence ref.
     pub evidence: Tip,
-    /// Notes with new lines, for what is made from them.
+    /// Notes with new lines on which the lines on commits may depend.
     pub arrived: Vec<Oid>,
     /// Whether either side still spelled out what was purged.
     pub purged: bool,
@@ -297,8 +297,8 @@ fn dirty(
     }
     let tips = |side: &Theirs| -> Vec<Oid> { side.ledger.iter().chain(&side.evidence).cloned().collect() };
     let (our_tips, their_tips) = (tips(ours), tips(theirs));
-    // What was known before was looked for in our history before.
-    let news = known != purged;
+    // What was known before was looked for in our history before, and removed, unless that is still to be done.
+    let news = known != purged || tombstones::is_marked(repo);
     let our_history = if news { spelled_out(repo, &our_tips, &[], purged, gone)? } else { false };
     let not = if news { Vec::new() } else { our_tips };
     let their_history = spelled_out(repo, &their_tips, &not, purged, gone)?;

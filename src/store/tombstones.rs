@@ -262,3 +262,66 @@ pub(super) fn is_begun(repo: &Repo) -> bool {
 pub(super) fn unmark(repo: &Repo) {
     let _ = std::fs::remove_file(repo.common_dir().join("incident").join(MARK));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{EvidenceErased, IncidentOpened, NextAdded};
+    use crate::model::Timestamp;
+    use crate::model::incident::Author;
+
+    fn event(data: Data, parents: &[EventId]) -> Event {
+        let author = Author {
+            email: "a@example.org".into(),
+            name: "A".into(),
+            salt: "0".repeat(32),
+            ..Author::default()
+        };
+        line::seal(Timestamp::from_millis(1_700_000_000_000), &author, &data, parents, &"1".repeat(32))
+            .unwrap()
+    }
+
+    fn note(lines: &[&[u8]]) -> Vec<u8> {
+        lines.iter().flat_map(|l| [l, &b"\n"[..]].concat()).collect()
+    }
+
+    #[test]
+    fn what_is_erased_in_one_line_is_gone_in_all() {
+        let opened = event(IncidentOpened { title: "t".into(), ..Default::default() }.into(), &[]);
+        let idea = event(NextAdded { text: "because".into() }.into(), &[opened.id]);
+        let key = Repo::blob_name(&note(&[&opened.raw])).unwrap();
+        let mut purged = Purged::default();
+        purged.collect(&key, &note(&[&opened.raw, &idea.raw]));
+        assert!(purged.is_empty());
+
+        let erased = line::erase(&idea.raw, false, true).unwrap();
+        purged.collect(&key, &note(&[&opened.raw, &idea.raw, &erased]));
+        assert_eq!(purged.events.get(&idea.id), Some(&Gone { by: false, data: true }));
+        assert!(purged.blobs.is_empty(), "the anchor stands");
+        let whole = note(&[&opened.raw, &idea.raw]);
+        assert!(purged.is_spelled_out(&whole) && purged.forbids(&key, &whole));
+        assert_eq!(purged.apply(&whole), Some(note(&[&opened.raw, &erased])));
+        assert_eq!(purged.apply(&note(&[&opened.raw, &erased])), None);
+        // An event that only speaks of the other one is left alone.
+        let about = event(NextAdded { text: format!("{{\"id\":\"{}\"", idea.id) }.into(), &[idea.id]);
+        assert!(!purged.is_spelled_out(&note(&[&about.raw])));
+    }
+
+    #[test]
+    fn an_anchor_goes_with_its_line_and_with_no_other() {
+        let opened = event(IncidentOpened { title: "t".into(), ..Default::default() }.into(), &[]);
+        let stranger = event(IncidentOpened { title: "s".into(), ..Default::default() }.into(), &[]);
+        let key = Repo::blob_name(&note(&[&opened.raw])).unwrap();
+        let mut purged = Purged::default();
+        purged.collect(&key, &note(&[&opened.raw, &line::erase(&stranger.raw, true, true).unwrap()]));
+        assert!(purged.blobs.is_empty());
+        purged.collect(&key, &note(&[&line::erase(&opened.raw, false, true).unwrap()]));
+        assert_eq!(purged.blobs, BTreeSet::from([key.clone()]));
+
+        let mut other = Purged::default();
+        let tombstone = event(EvidenceErased { oid: key.clone(), reason: String::new() }.into(), &[]);
+        other.collect(&Repo::blob_name(b"x").unwrap(), &note(&[&tombstone.raw]));
+        assert_eq!(other.blobs, BTreeSet::from([key]));
+        assert!(other.absorb(&purged) && !other.absorb(&purged));
+    }
+}

@@ -75,7 +75,7 @@ impl<'a> Round<'a> {
         };
         let fetched = count_new(&mut self.fetched, &ours, text);
         count_new(&mut self.pushed, &theirs, text);
-        if fetched && !theirs.is_empty() {
+        if fetched && !theirs.is_empty() && concerns_links(text) {
             self.arrived.push(pair.key.clone());
         }
         let single = |blobs: &[Oid]| if let [only] = blobs { Some(only.clone()) } else { None };
@@ -114,6 +114,13 @@ impl<'a> Round<'a> {
         };
         Some(self.purged.apply(&united).unwrap_or(united))
     }
+}
+
+/// Whether lines on commits may depend on a note: it links some, or it is a part of a ledger that may.
+fn concerns_links(text: &[u8]) -> bool {
+    ["\"type\":\"commit.linked\"", "\"type\":\"ledger.continued\"", "\"type\":\"ledger.segment\""]
+        .iter()
+        .any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
 }
 
 /// Counts the lines of a text that a side lacks; says whether there are any.
