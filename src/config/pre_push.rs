@@ -39,6 +39,8 @@ pub struct PrePush {
     pub unavailable: Unavailable,
     /// `inline`: gates expected to need longer never run while a connection is held open; 60 s by default.
     pub inline: Duration,
+    /// `sync`: whether the ledgers are synced with the remote of each push; off by default.
+    pub sync: bool,
 }
 
 impl Default for PrePush {
@@ -48,6 +50,7 @@ impl Default for PrePush {
             protected: vec!["refs/heads/main".into(), "refs/heads/master".into()],
             unavailable: Unavailable::default(),
             inline: Duration::from_mins(1),
+            sync: false,
         }
     }
 }
@@ -68,6 +71,7 @@ pub(super) fn read(mut section: Section<'_, '_>) -> PrePush {
         protected: section.list("protected", ref_pattern).unwrap_or(default.protected),
         unavailable: section.choice("unavailable", &unavailable).unwrap_or(default.unavailable),
         inline: section.duration("inline").unwrap_or(default.inline),
+        sync: section.flag("sync").unwrap_or(default.sync),
     };
     section.finish();
     read

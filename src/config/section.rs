@@ -141,6 +141,16 @@ impl<'a, 'i> Section<'a, 'i> {
         self.parsed(key, values::size)
     }
 
+    /// `true` or `false`.
+    pub(super) fn flag(&mut self, key: &'static str) -> Option<bool> {
+        let value = self.value(key)?;
+        let flag = value.get_ref().as_bool();
+        if flag.is_none() {
+            self.wrong_type(key, value, "true or false");
+        }
+        flag
+    }
+
     /// An integer within limits.
     pub(super) fn integer(&mut self, key: &'static str, low: u32, high: u32) -> Option<u32> {
         let value = self.value(key)?;

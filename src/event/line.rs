@@ -336,6 +336,25 @@ fn without_either(mut nobody: Event, erased: &Event) -> Event {
     nobody
 }
 
+/// The spelling of an event without its author, its data, or both: the digest of a member stands in its place, and
+/// the id stays. `None` for a line that is no event, or that has nothing of it left to erase.
+pub fn erase(raw: &[u8], author: bool, data: bool) -> Option<Vec<u8>> {
+    let Line::Event(_) = Line::parse(raw) else { return None };
+    let mut members = Members::of(std::str::from_utf8(raw).ok()?).ok()?;
+    let digest = |member: &str| format!("\"{}\"", canonical::sha256_hex(member.as_bytes()));
+    let (by, said) = (digest(members.by), digest(members.data));
+    let mut changed = false;
+    if author && erased(members.by).is_none() {
+        members.by = &by;
+        changed = true;
+    }
+    if data && erased(members.data).is_none() {
+        members.data = &said;
+        changed = true;
+    }
+    changed.then(|| members.to_line().into_bytes())
+}
+
 /// Writes a new event.
 ///
 /// `salts` are two independent random hexadecimal strings of at least 128 bits: they make the digests
@@ -414,6 +433,19 @@ mod tests {
     fn what_is_sealed_reads_back_the_same() {
         let event = sample("it came back");
         assert_eq!(Line::parse(&event.raw), Line::Event(Box::new(event)));
+    }
+
+    #[test]
+    fn erasing_keeps_the_id_and_is_done_once() {
+        let event = sample("it came back");
+        for (author, data) in [(true, false), (false, true), (true, true)] {
+            let raw = erase(&event.raw, author, data).unwrap();
+            let Line::Event(read) = Line::parse(&raw) else { panic!("damaged") };
+            assert_eq!((read.id, read.by.is_none(), read.body == Body::Erased), (event.id, author, data));
+            assert_eq!(erase(&raw, author, data), None);
+        }
+        assert_eq!(erase(&event.raw, false, false), None);
+        assert_eq!(erase(b"{}", true, true), None);
     }
 
     #[test]

@@ -328,6 +328,40 @@ impl Call {
         Ok(Output { status: exit_status(output.status), stdout: output.stdout, stderr: output.stderr })
     }
 
+    /// Runs it, whatever its exit status, and hands over what it says on standard error as it comes.
+    pub fn watched(mut self, each: &mut dyn FnMut(&[u8])) -> Result<Output> {
+        use std::io::Read;
+        self.settle();
+        let mut child = self
+            .command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| cannot_start(&self.name, &error))?;
+        let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
+        let (stdout, stderr) = std::thread::scope(|scope| {
+            let reader = scope.spawn(move || {
+                let mut bytes = Vec::new();
+                if let Some(out) = &mut out {
+                    let _ = out.read_to_end(&mut bytes);
+                }
+                bytes
+            });
+            let mut all = Vec::new();
+            let mut buffer = [0; 4096];
+            while let Some(Ok(n @ 1..)) = err.as_mut().map(|e| e.read(&mut buffer)) {
+                each(&buffer[..n]);
+                all.extend_from_slice(&buffer[..n]);
+            }
+            (reader.join().unwrap_or_default(), all)
+        });
+        let status = child
+            .wait()
+            .map_err(|error| Error::refused(format!("lost the end of `{}`", self.name)).because(error))?;
+        Ok(Output { status: exit_status(status), stdout, stderr })
+    }
+
     /// Runs it; anything but exit status 0 is an error with git's own words as the cause.
     pub fn bytes(self) -> Result<Vec<u8>> {
         let name = self.name.clone();

@@ -111,6 +111,46 @@ pub fn compare_and_swap(
     }
 }
 
+/// The names of all refs.
+pub fn names(repo: &Repo) -> Vec<String> {
+    let Ok(references) = repo.raw().references() else { return Vec::new() };
+    references.flatten().filter_map(|r| r.name().ok().map(str::to_owned)).collect()
+}
+
+/// Deletes a ref, if it is there.
+///
+/// # Errors
+/// The ref cannot be written.
+pub fn delete(repo: &Repo, name: &str) -> Result<()> {
+    match repo.raw().find_reference(name).and_then(|mut r| r.delete()) {
+        Ok(()) => Ok(()),
+        Err(e) if e.code() == git2::ErrorCode::NotFound => Ok(()),
+        Err(e) => Err(Error::refused(format!("{name} cannot be deleted")).because(e.message())),
+    }
+}
+
+/// Sets a ref, wherever it stood.
+///
+/// # Errors
+/// The ref cannot be written.
+pub fn set(repo: &Repo, name: &str, new: &Oid, message: &str) -> Result<()> {
+    let set = repo.raw().reference(name, to_git(new)?, true, message);
+    set.map(drop).map_err(|e| Error::refused(format!("{name} cannot be moved")).because(e.message()))
+}
+
+/// The commits that a ref's log names.
+pub fn logged(repo: &Repo, name: &str) -> Vec<Oid> {
+    let Ok(log) = repo.raw().reflog(name) else { return Vec::new() };
+    log.iter().flat_map(|e| [e.id_old(), e.id_new()]).filter(|id| !id.is_zero()).map(from_git).collect()
+}
+
+/// Forgets a ref's log.
+pub fn forget_log(repo: &Repo, name: &str) {
+    let _ = repo.raw().reflog_delete(name);
+    // libgit2 leaves the file alone when it cannot read it.
+    let _ = std::fs::remove_file(repo.common_dir().join("logs").join(name));
+}
+
 /// A ref that is locked against everybody else, git included.
 pub struct Held<'r> {
     transaction: git2::Transaction<'r>,

@@ -51,6 +51,14 @@ impl Repo {
         if is("extensions.refstorage", "reftable") {
             return Err(reftable_refused());
         }
+        if repo.config_string("extensions.partialclone").is_some()
+            || repo.inner.config().is_ok_and(|c| {
+                c.entries(Some("remote\\..*\\.promisor")).is_ok_and(|mut e| e.next().is_some())
+            })
+        {
+            // A tree of ours may name a blob that is to be fetched when it is needed.
+            git2::opts::strict_object_creation(false);
+        }
         Ok(repo)
     }
 
@@ -114,6 +122,26 @@ impl Repo {
     /// Whether an object is here, of any kind.
     pub fn has_object(&self, oid: &Oid) -> bool {
         to_git(oid).is_ok_and(|id| self.inner.odb().is_ok_and(|odb| odb.exists(id)))
+    }
+
+    /// Looks at the object store anew, after git wrote to it.
+    pub fn refresh(&self) {
+        let _ = self.inner.odb().and_then(|odb| odb.refresh());
+    }
+
+    /// The size of an object in bytes; `None` when it is not here.
+    pub fn size_of(&self, oid: &Oid) -> Option<u64> {
+        let odb = self.inner.odb().ok()?;
+        odb.read_header(to_git(oid).ok()?).ok().map(|(size, _)| size as u64)
+    }
+
+    /// Whether a commit is another one, or stands in its history as far as that is here.
+    pub fn is_ancestor(&self, older: &Oid, newer: &Oid) -> bool {
+        older == newer
+            || match (to_git(newer), to_git(older)) {
+                (Ok(newer), Ok(older)) => self.inner.graph_descendant_of(newer, older).unwrap_or(false),
+                _ => false,
+            }
     }
 
     /// Whether this is a commit that is here.

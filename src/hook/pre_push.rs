@@ -38,7 +38,25 @@ pub fn run(session: &Session, arguments: &[String], input: &[u8], say: Say<'_>) 
             }
         }
     }
-    worst(exit, judge(session, &subjects, say))
+    let exit = worst(exit, judge(session, &subjects, say));
+    if let Some(remote) = remote.filter(|_| exit == 0) {
+        let only_notes = push.updates.iter().all(|update| update.matter() == Matter::Notebook);
+        if !only_notes && session.syncs_with_pushes() {
+            sync(session, remote, say);
+        }
+    }
+    exit
+}
+
+/// Syncs the ledgers with the remote of the push. It may fail and it may be cut short: the push goes on.
+fn sync(session: &Session, remote: &str, say: Say<'_>) {
+    match session.sync_beside_push(remote) {
+        Ok(text) => say(Line::new(Tone::Quiet, text)),
+        Err(error) => {
+            say_error(say, Tone::Look, &error);
+            say(Line::new(Tone::Look, "the push goes on; the ledgers were not shared with it"));
+        }
+    }
 }
 
 /// What is judged for an update; `None` when it brings nothing that would need it.

@@ -4,10 +4,12 @@ use std::path::Path;
 
 use super::Session;
 use crate::event::EvidenceAdded;
+use crate::git::Repo;
 use crate::model::incident::Redaction;
-use crate::model::{EventId, Result, canonical};
+use crate::model::{Error, EventId, Result, canonical};
 use crate::redact::{self, AllowedFinding};
 use crate::store::evidence::{self, Policy, Stored};
+use crate::store::tombstones;
 
 /// A file that was written as a blob and waits for the event that names it.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +43,11 @@ impl Session {
         allow: &[AllowedFinding],
     ) -> Result<Kept> {
         let redacted = redact::redact_except(bytes, allow);
+        if tombstones::is_known(&self.repo, &Repo::blob_name(&redacted.bytes)?) {
+            return Err(Error::refused(format!("{name:?} was purged, and no ledger takes it up again"))
+                .because("a tombstone names its content, so the next sync would remove it")
+                .hint("cut out what must not be kept, and store the rest"));
+        }
         let Stored { oid, sha256, bytes: size } =
             evidence::store(&self.repo, name, &redacted.bytes, self.evidence_policy()?)?;
         let cut: Vec<Redaction> =

@@ -15,9 +15,11 @@ pub mod import;
 pub mod keep;
 pub mod linking;
 pub mod locate;
+pub mod purge;
 pub mod repro;
 pub mod review;
 pub mod running;
+pub mod sync;
 pub mod trust;
 pub mod validate;
 
@@ -34,7 +36,7 @@ use crate::model::incident::{Author, Incident};
 use crate::model::{Error, Oid, Result, Timestamp, canonical};
 use crate::store::guard::{self, Mended};
 use crate::store::ledger::{self, Appended, Draft, Writer};
-use crate::store::{lines, travelling};
+use crate::store::{lines, tombstones, travelling};
 
 /// An opened repository.
 pub struct Session {
@@ -76,6 +78,13 @@ impl Session {
                 Ok(Some(mended)) => self.mended.push(mended),
                 Ok(None) => {}
                 Err(error) => self.remarks.push(format!("{} could not be checked: {error}", which.notes)),
+            }
+        }
+        if tombstones::is_marked(&self.repo) {
+            match self.cleanse("purge\n") {
+                Ok(Some(done)) => self.remarks.push(done.to_text()),
+                Ok(None) => {}
+                Err(error) => self.remarks.push(format!("what was purged is not all gone yet: {error}")),
             }
         }
     }

@@ -13,10 +13,11 @@ use std::collections::HashSet;
 
 use crate::fold;
 use crate::git::refs::{Swap, compare_and_swap};
-use crate::git::{Repo, lock, notes, refs};
+use crate::git::{Repo, lock, notes, pairs, refs};
 use crate::model::{Error, Oid, Result};
 
-use super::travelling::{EVIDENCE, Travelling, union_of, union_of_lines};
+use super::tombstones::{self, Purged};
+use super::travelling::{EVIDENCE, LEDGER, Travelling, union_of, union_of_lines};
 
 /// What was brought back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,7 +128,11 @@ pub fn mend_locked(
             }
             continue;
         }
-        let changes = missing(repo, which, &kept, &current)?;
+        let Missing { changes, purged } = missing(repo, which, &kept, &current)?;
+        if purged {
+            // What git brought takes something away for good: the rest of it goes once both refs are settled.
+            tombstones::mark(repo)?;
+        }
         if changes.is_empty() {
             // git moved on and lost nothing, as `git notes merge` does: follow it.
             if keep(repo, which, &current, Some(&kept))? == Swap::Done {
@@ -139,7 +144,9 @@ pub fn mend_locked(
         let tree = notes::tree_of(repo, &current)?;
         let merged = notes::apply(repo, Some(&tree), changes)?;
         let message = format!("git incident: bring back {count} notes of the {}\n", which.what);
-        let commit = notes::commit(repo, &merged, &[current.clone(), kept.clone()], signature, &message)?;
+        // A history that holds what was purged is no parent of anything.
+        let parents = if purged { vec![current.clone()] } else { vec![current.clone(), kept.clone()] };
+        let commit = notes::commit(repo, &merged, &parents, signature, &message)?;
         if keep(repo, which, &commit, Some(&kept))? == Swap::Raced {
             return Err(moved(which));
         }
@@ -225,7 +232,7 @@ fn mend_kept(repo: &Repo, which: Travelling, signature: &git2::Signature<'_>) ->
     let new = match &kept {
         None => named,
         Some(kept) => {
-            let changes = missing(repo, which, &named, kept)?;
+            let Missing { changes, purged } = missing(repo, which, &named, kept)?;
             if changes.is_empty() {
                 // Whoever moved the kept ref last died before the file: nothing else is newer than the file.
                 kept.clone()
@@ -233,7 +240,8 @@ fn mend_kept(repo: &Repo, which: Travelling, signature: &git2::Signature<'_>) ->
                 let tree = notes::tree_of(repo, kept)?;
                 let merged = notes::apply(repo, Some(&tree), changes)?;
                 let message = format!("git incident: bring back the kept {}\n", which.what);
-                notes::commit(repo, &merged, &[kept.clone(), named], signature, &message)?
+                let parents = if purged { vec![kept.clone()] } else { vec![kept.clone(), named] };
+                notes::commit(repo, &merged, &parents, signature, &message)?
             }
         }
     };
@@ -243,21 +251,28 @@ fn mend_kept(repo: &Repo, which: Travelling, signature: &git2::Signature<'_>) ->
     }
 }
 
-/// What must change in `current` so that it holds every line of `kept`.
-fn missing(repo: &Repo, which: Travelling, kept: &Oid, current: &Oid) -> Result<Vec<notes::Change>> {
+/// What one commit holds and another lacks.
+#[derive(Default)]
+pub(super) struct Missing {
+    /// What must change in the other one.
+    pub(super) changes: Vec<notes::Change>,
+    /// Whether either of the two spells out what the other one has as purged.
+    pub(super) purged: bool,
+}
+
+/// What must change in `current` so that it holds every line of `kept`, but for what was purged.
+pub(super) fn missing(repo: &Repo, which: Travelling, kept: &Oid, current: &Oid) -> Result<Missing> {
     let kept_tree = notes::tree_of(repo, kept)?;
     let current_tree = notes::tree_of(repo, current)?;
-    let mut changes = Vec::new();
-    for key in notes::keys_that_differ(repo, &kept_tree, Some(&current_tree))? {
-        let mine = notes::lookup(repo, &kept_tree, &key)?;
-        let theirs = notes::lookup(repo, &current_tree, &key)?;
-        if mine.iter().all(|blob| theirs.contains(blob)) {
-            continue;
-        }
-        // Content-addressed: present or not, there is nothing to unite. (An incident's first version is its anchor
-        // too, but there the other side has more lines.)
-        if mine.contains(&key) && (which == EVIDENCE || theirs.is_empty()) {
-            changes.push(notes::Change { blob: Some(key.clone()), key });
+    let mut found = Missing::default();
+    let compared = pairs::compare(repo, Some(&kept_tree), Some(&current_tree))?;
+    for pairs::Pair { key, ours: mine, theirs, .. } in compared.pairs {
+        if which == EVIDENCE {
+            if !mine.iter().all(|blob| theirs.contains(blob)) {
+                // Content-addressed: present or not, there is nothing to unite.
+                let blob = if mine.contains(&key) { key.clone() } else { united(repo, &mine, &theirs)? };
+                found.changes.push(notes::Change { blob: Some(blob), key });
+            }
             continue;
         }
         let ours = union_of(repo, &mine)?;
@@ -269,7 +284,13 @@ fn missing(repo: &Repo, which: Travelling, kept: &Oid, current: &Oid) -> Result<
             Err(error) => return Err(error),
         };
         let there: HashSet<&[u8]> = fold::split_lines(&here).collect();
+        found.purged |= tombstones::may_hold_tombstones(&here) || tombstones::may_hold_tombstones(&ours);
         if fold::split_lines(&ours).all(|line| there.contains(line)) {
+            continue;
+        }
+        if theirs.is_empty() && mine.contains(&key) {
+            // An incident's first version is its anchor.
+            found.changes.push(notes::Change { blob: Some(key.clone()), key });
             continue;
         }
         // Not every line that is not there is missing: its event may stand there with more of it erased.
@@ -277,7 +298,56 @@ fn missing(repo: &Repo, which: Travelling, kept: &Oid, current: &Oid) -> Result<
         if fold::split_lines(&united).all(|line| there.contains(line)) {
             continue;
         }
-        changes.push(notes::Change { key, blob: Some(repo.write_blob(&united)?) });
+        found.changes.push(notes::Change { key, blob: Some(repo.write_blob(&united)?) });
     }
-    Ok(changes)
+    if found.purged || which == EVIDENCE && !found.changes.is_empty() {
+        without_purged(repo, which, [kept, current], &mut found)?;
+    }
+    Ok(found)
+}
+
+/// How many notes of one commit another lacks, or lacks lines of; what was purged is not missed.
+///
+/// # Errors
+/// An object is not here.
+pub fn count_missing(repo: &Repo, which: Travelling, before: &Oid, now: Option<&Oid>) -> Result<usize> {
+    match now {
+        Some(now) => Ok(missing(repo, which, before, now)?.changes.len()),
+        None => Ok(notes::entries(repo, &notes::tree_of(repo, before)?)?.len()),
+    }
+}
+
+fn united(repo: &Repo, mine: &[Oid], theirs: &[Oid]) -> Result<Oid> {
+    repo.write_blob(&union_of_lines(&[union_of(repo, theirs)?, union_of(repo, mine)?]))
+}
+
+/// Takes out of what is missing what was purged: it stays missing.
+fn without_purged(repo: &Repo, which: Travelling, sides: [&Oid; 2], found: &mut Missing) -> Result<()> {
+    let mut purged = Purged::default();
+    for reference in [LEDGER.kept, LEDGER.notes] {
+        purged.absorb(&Purged::of(repo, refs::read(repo, reference)?.as_ref())?);
+    }
+    if which == EVIDENCE {
+        let ledger = refs::read(repo, LEDGER.kept)?;
+        let tree = ledger.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
+        let gone = purged.blobs_to_drop(repo, tree.as_ref())?;
+        let before = found.changes.len();
+        found.changes.retain(|change| !gone.contains(&change.key));
+        found.purged = found.changes.len() != before;
+        return Ok(());
+    }
+    for side in sides {
+        purged.absorb(&Purged::of(repo, Some(side))?);
+    }
+    let mut changes = Vec::with_capacity(found.changes.len());
+    for change in found.changes.drain(..) {
+        let text = change.blob.as_ref().map(|b| repo.blob(b)).transpose()?;
+        let blob = match text.and_then(|t| purged.apply(&t)) {
+            Some(erased) => Some(repo.write_blob(&erased)?),
+            None => change.blob,
+        };
+        changes.push(notes::Change { blob, ..change });
+    }
+    found.changes = changes;
+    Ok(())
 }

@@ -305,6 +305,40 @@ pub fn with_prefix(repo: &Repo, prefix: &str) -> Result<Vec<Oid>> {
     Ok(found)
 }
 
+/// Of some notes those of incidents that link commits, segments counted for their incidents.
+///
+/// # Errors
+/// An object is not here.
+pub fn incidents_with_links(repo: &Repo, keys: &[Oid]) -> Result<Vec<Oid>> {
+    let Some(commit) = refs::read(repo, LEDGER.notes)? else {
+        return Ok(Vec::new());
+    };
+    let tree = notes::tree_of(repo, &commit)?;
+    let mut places: Vec<(&Oid, Oid)> = Vec::with_capacity(keys.len());
+    for key in keys {
+        places.extend(notes::lookup(repo, &tree, key)?.into_iter().map(|blob| (key, blob)));
+    }
+    let blobs: Vec<Oid> = places.iter().map(|(_, blob)| blob.clone()).collect();
+    let mut found = Vec::new();
+    super::tombstones::read_all(repo, &blobs, |i, bytes| {
+        let has = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
+        if has("\"type\":\"ledger.segment\"") {
+            found.extend(crate::fold::split_lines(bytes).map(line::Line::parse).find_map(|l| {
+                match &l.event()?.body {
+                    line::Body::Known(Data::LedgerSegment(data)) => Some(data.incident.clone()),
+                    _ => None,
+                }
+            }));
+        } else if has("\"type\":\"commit.linked\"") || has("\"type\":\"ledger.continued\"") {
+            found.push(places[i].0.clone());
+        }
+        Ok(())
+    })?;
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
 fn no_such_incident(id: &str) -> Error {
     Error::refused(format!("there is no incident {id} here")).hint("list them with: git incident list")
 }

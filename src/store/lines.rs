@@ -3,6 +3,8 @@
 //! A projection of the ledgers, local, rebuilt at will, never pushed: `git commit --amend` rewrites a notes ref
 //! without compare and swap, so nothing that matters may stand in a ref whose keys are commits.
 
+use std::collections::BTreeMap;
+
 use crate::git::refs::{Swap, compare_and_swap};
 use crate::git::{Repo, lock, notes, refs};
 use crate::model::incident::{Incident, Link};
@@ -25,11 +27,19 @@ pub fn project(
     incident: &Incident,
     commits: &[Oid],
 ) -> Result<()> {
-    let Some(id) = &incident.id else { return Ok(()) };
-    let mut wanted: Vec<Oid> = commits.to_vec();
-    wanted.extend(incident.links.iter().filter(|l| !l.unlinked).map(|l| l.commit.clone()));
-    wanted.sort_unstable();
-    wanted.dedup();
+    project_many(repo, signature, &[(incident, commits)])
+}
+
+/// As [`project`], for several incidents with the commits they linked before, in one commit.
+///
+/// # Errors
+/// The repository cannot be written.
+pub fn project_many(
+    repo: &Repo,
+    signature: &git2::Signature<'_>,
+    incidents: &[(&Incident, &[Oid])],
+) -> Result<()> {
+    let wanted = wanted(incidents);
     if wanted.is_empty() {
         return Ok(());
     }
@@ -38,31 +48,17 @@ pub fn project(
         let current = refs::read(repo, REF)?;
         let tree = current.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
         let mut changes = Vec::new();
-        for commit in &wanted {
+        for (commit, about) in &wanted {
             let old = match &tree {
                 Some(tree) => union_of(repo, &notes::lookup(repo, tree, commit)?)?,
                 None => Vec::new(),
             };
-            let mine = mark(id);
-            let mut lines: Vec<String> = String::from_utf8_lossy(&old)
-                .lines()
-                .filter(|l| !l.is_empty() && !l.starts_with(&mine))
-                .map(str::to_owned)
-                .collect();
-            lines.extend(
-                incident
-                    .links
-                    .iter()
-                    .filter(|l| !l.unlinked && l.commit == *commit)
-                    .map(|l| line(incident, id, l)),
-            );
-            lines.sort();
-            let text: String = lines.iter().flat_map(|l| [l.as_str(), "\n"]).collect();
+            let text = text(&String::from_utf8_lossy(&old), commit, about);
             if text.as_bytes() == old {
                 continue;
             }
             let blob = if text.is_empty() { None } else { Some(repo.write_blob(text.as_bytes())?) };
-            changes.push(notes::Change { key: commit.clone(), blob });
+            changes.push(notes::Change { key: (*commit).clone(), blob });
         }
         if changes.is_empty() {
             return Ok(());
@@ -75,6 +71,55 @@ pub fn project(
         }
     }
     Err(Error::refused(format!("{REF} moves all the time")).hint("run the command again"))
+}
+
+/// Makes the whole ref anew, without a history. Call with the writer lock held.
+///
+/// # Errors
+/// The repository cannot be written.
+pub fn rebuild(repo: &Repo, signature: &git2::Signature<'_>, incidents: &[Incident]) -> Result<()> {
+    if refs::read(repo, REF)?.is_none() {
+        return Ok(());
+    }
+    let pairs: Vec<(&Incident, &[Oid])> = incidents.iter().map(|i| (i, &[][..])).collect();
+    let mut changes = Vec::new();
+    for (commit, about) in wanted(&pairs) {
+        let blob = repo.write_blob(text("", commit, &about).as_bytes())?;
+        changes.push(notes::Change { key: commit.clone(), blob: Some(blob) });
+    }
+    let tree = notes::apply(repo, None, changes)?;
+    let commit = notes::commit(repo, &tree, &[], signature, "incident lines\n")?;
+    refs::set(repo, REF, &commit, "git incident: lines")
+}
+
+/// The commits that have a line to gain or to lose, each with the incidents it is about.
+fn wanted<'a>(incidents: &[(&'a Incident, &'a [Oid])]) -> BTreeMap<&'a Oid, Vec<&'a Incident>> {
+    let mut wanted: BTreeMap<&Oid, Vec<&Incident>> = BTreeMap::new();
+    for (incident, former) in incidents.iter().filter(|(i, _)| i.id.is_some()) {
+        let linked = incident.links.iter().filter(|l| !l.unlinked).map(|l| &l.commit);
+        let commits: std::collections::BTreeSet<&Oid> = former.iter().chain(linked).collect();
+        for commit in commits {
+            wanted.entry(commit).or_default().push(incident);
+        }
+    }
+    wanted
+}
+
+/// A commit's lines after those of some incidents were made anew.
+fn text(old: &str, commit: &Oid, about: &[&Incident]) -> String {
+    let marks: Vec<String> = about.iter().filter_map(|i| i.id.as_ref()).map(mark).collect();
+    let mut lines: Vec<String> = old
+        .lines()
+        .filter(|l| !l.is_empty() && !marks.iter().any(|mark| l.starts_with(mark)))
+        .map(str::to_owned)
+        .collect();
+    for incident in about {
+        let Some(id) = &incident.id else { continue };
+        let links = incident.links.iter().filter(|l| !l.unlinked && l.commit == *commit);
+        lines.extend(links.map(|l| line(incident, id, l)));
+    }
+    lines.sort();
+    lines.iter().flat_map(|l| [l.as_str(), "\n"]).collect()
 }
 
 /// How a line of an incident begins: what tells it from those of others.

@@ -7,6 +7,7 @@
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 #![allow(unreachable_pub, reason = "`pub` says what the tests may use")]
 
+pub mod clones;
 pub mod faults;
 pub mod gates;
 pub mod stranger;

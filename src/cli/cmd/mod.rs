@@ -20,10 +20,12 @@ pub mod next;
 pub mod open;
 pub mod postmortem;
 pub mod pr;
+pub mod purge;
 pub mod reopen;
 pub mod repro;
 pub mod show;
 pub mod status;
+pub mod sync;
 pub mod trust;
 pub mod try_command;
 pub mod use_incident;
@@ -84,6 +86,10 @@ commands! {
     repro => Repro,
     /// Store files with the incident, list, show and verify them
     evidence => Evidence,
+    /// Share the ledgers: fetch, unite and push until it lands
+    sync => Sync,
+    /// Erase files, texts or a person for good
+    purge => Purge,
     /// Link a commit to the incident
     link => Link,
     /// Show the budget, or record time and money spent elsewhere
