@@ -4,6 +4,7 @@
 pub mod bulk;
 pub mod diff;
 pub mod durability;
+pub mod examine;
 pub mod hooks;
 pub mod interactive;
 pub mod lock;

@@ -135,6 +135,27 @@ impl Repo {
         Ok(String::from_utf8_lossy(found.message_bytes()).into_owned())
     }
 
+    /// Whether this clone left objects with a remote, to be fetched when they are asked for.
+    pub fn is_partial(&self) -> bool {
+        self.promisor().is_some()
+    }
+
+    /// The remote that has what a partial clone left out.
+    pub fn promisor(&self) -> Option<String> {
+        if let Some(name) = self.config_string("extensions.partialclone") {
+            return Some(name);
+        }
+        let config = self.config()?;
+        let mut entries = config.entries(Some("^remote\\..*\\.promisor$")).ok()?;
+        while let Some(Ok(entry)) = entries.next() {
+            let name = entry.name().ok()?;
+            if config.get_bool(name).unwrap_or(false) {
+                return Some(name.strip_prefix("remote.")?.strip_suffix(".promisor")?.to_owned());
+            }
+        }
+        None
+    }
+
     /// A blob's bytes.
     ///
     /// # Errors

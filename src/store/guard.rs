@@ -164,7 +164,7 @@ fn moved(which: Travelling) -> Error {
 }
 
 /// The commit that the file names, if it names one.
-fn named_in_file(repo: &Repo, which: Travelling) -> Option<Oid> {
+pub(super) fn named_in_file(repo: &Repo, which: Travelling) -> Option<Oid> {
     let path = repo.common_dir().join("incident").join(which.remembered);
     Oid::parse(std::fs::read_to_string(path).ok()?.trim())
 }
@@ -196,7 +196,12 @@ fn mend_kept(repo: &Repo, which: Travelling, signature: &git2::Signature<'_>) ->
 }
 
 /// What must change in `current` so that it holds every line of `kept`.
-fn missing(repo: &Repo, which: Travelling, kept: &Oid, current: &Oid) -> Result<Vec<notes::Change>> {
+pub(super) fn missing(
+    repo: &Repo,
+    which: Travelling,
+    kept: &Oid,
+    current: &Oid,
+) -> Result<Vec<notes::Change>> {
     let kept_tree = notes::tree_of(repo, kept)?;
     let current_tree = notes::tree_of(repo, current)?;
     let mut changes = Vec::new();

@@ -1,6 +1,7 @@
 //! Row 3: what is kept in the repository. `docs/STORAGE.md` is the specification.
 
 pub mod evidence;
+pub mod fsck;
 pub mod guard;
 pub mod ledger;
 pub mod lines;

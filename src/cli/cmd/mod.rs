@@ -10,6 +10,7 @@ pub mod difference;
 pub mod edit;
 pub mod evidence;
 pub mod export;
+pub mod fsck;
 pub mod hook;
 pub mod import;
 pub mod init;
@@ -100,6 +101,8 @@ commands! {
     validate => Validate,
     /// Show and approve the commands that this repository's configuration can run
     trust => Trust,
+    /// Check that ledgers, evidence and records are whole; --repair puts right what can be
+    fsck => Fsck,
     /// Install hooks, fetch settings and note display; --uninstall takes them out
     init => Init,
     /// Called by git's hooks

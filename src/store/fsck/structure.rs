@@ -1,0 +1,204 @@
+//! The trees of the travelling refs.
+
+use crate::git::examine::{self, Entry, Stored};
+use crate::git::repo::from_git;
+use crate::git::{notes, refs};
+use crate::model::Result;
+
+use super::super::travelling::{EVIDENCE, LEDGER, Travelling};
+use super::{Aside, Check, Problem};
+
+/// A regular file.
+const FILE: i32 = 0o100_644;
+
+/// Evidence beyond this is never written by us.
+const LARGEST: u64 = super::super::evidence::HARD_LIMIT;
+
+impl Check<'_> {
+    /// Walks a ref's tree; fills the lists of keys.
+    pub(super) fn structure_of(&mut self, which: Travelling) -> Result<()> {
+        let commit = match refs::read(self.repo, which.notes) {
+            Ok(Some(commit)) => commit,
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                self.broken(which, &error.to_string());
+                return Ok(());
+            }
+        };
+        let tree = match notes::tree_of(self.repo, &commit) {
+            Ok(tree) => tree,
+            Err(error) => {
+                self.broken(which, &error.to_string());
+                return Ok(());
+            }
+        };
+        let mut found: Vec<(git2::Oid, git2::Oid)> = Vec::new();
+        let mut elsewhere: Vec<git2::Oid> = Vec::new();
+        let repo = self.repo;
+        let whole = examine::walk(repo, &tree, &mut |entry| {
+            self.entry(which, entry, &mut found, &mut elsewhere);
+            Ok(())
+        })?;
+        if !whole {
+            let text = format!(
+                "it holds more than {} entries, which no notes ref of ours does: the rest was not looked at",
+                examine::MAX_ENTRIES
+            );
+            self.tell(Problem::error("too-many", which.notes, text));
+        }
+        self.depths(which, &mut found, elsewhere);
+        if which == EVIDENCE {
+            self.evidence_keys(&found);
+        } else {
+            self.ledger = found;
+        }
+        Ok(())
+    }
+
+    fn broken(&mut self, which: Travelling, why: &str) {
+        self.plan.broken.push(which);
+        self.tell(Problem::error("ref", which.notes, format!("it cannot be read: {why}")).repairable());
+    }
+
+    fn entry(
+        &mut self,
+        which: Travelling,
+        entry: Entry,
+        found: &mut Vec<(git2::Oid, git2::Oid)>,
+        elsewhere: &mut Vec<git2::Oid>,
+    ) {
+        match entry {
+            Entry::Note { key, depth, mode, blob } => {
+                found.push((key, blob));
+                if depth != 1 {
+                    elsewhere.push(key);
+                }
+                if mode != FILE && self.is_wanted(&from_git(key)) {
+                    let text = format!("it has mode {mode:06o}: `git notes merge` aborts on any but 100644");
+                    self.plan.renote.entry(which.notes).or_default().insert(key);
+                    self.tell(Problem::error("mode", which.notes, text).key(key).repairable());
+                }
+            }
+            Entry::Foreign { path, mode, object } => {
+                if self.wanted.is_some() {
+                    return;
+                }
+                let shown = String::from_utf8_lossy(&path).into_owned();
+                let reason = "it is no note: `git notes merge` drops it without a word".to_owned();
+                self.tell(Problem::error("path", which.notes, reason.clone()).key(shown).repairable());
+                self.plan.aside.push(Aside { reference: which.notes, path, mode, object, reason });
+            }
+            Entry::Missing { path } => {
+                let shown = String::from_utf8_lossy(&path).into_owned();
+                let text = "a directory of its tree is not here: fetch the ref again";
+                self.tell(Problem::error("tree", which.notes, text).key(shown));
+            }
+        }
+    }
+
+    /// One depth for all, and every key at one.
+    fn depths(
+        &mut self,
+        which: Travelling,
+        found: &mut Vec<(git2::Oid, git2::Oid)>,
+        mut elsewhere: Vec<git2::Oid>,
+    ) {
+        found.sort_unstable();
+        for pair in found.windows(2) {
+            let (key, same) = (pair[0].0, pair[0].0 == pair[1].0);
+            if same
+                && self.is_wanted(&from_git(key))
+                && self.plan.renote.entry(which.notes).or_default().insert(key)
+            {
+                let text = "it stands at two depths: `git notes merge` aborts on that";
+                self.tell(Problem::error("two-depths", which.notes, text).key(key).repairable());
+            }
+        }
+        elsewhere.retain(|key| self.is_wanted(&from_git(*key)));
+        if let Some(first) = elsewhere.first() {
+            let text = format!(
+                "{} notes stand at another fan-out than 2/38, such as this one (git writes its own; every depth is read)",
+                elsewhere.len()
+            );
+            self.tell(Problem::note("fan-out", which.notes, text).key(first).repairable());
+            self.plan.renote.entry(which.notes).or_default().extend(elsewhere);
+        }
+    }
+
+    /// Every blob under its own name.
+    fn evidence_keys(&mut self, found: &[(git2::Oid, git2::Oid)]) {
+        self.evidence.extend(found.iter().map(|(key, _)| *key));
+        if self.wanted.is_some() {
+            return;
+        }
+        for (key, blob) in found {
+            let own = self.objects.look(*key);
+            if key != blob {
+                let text = format!("the blob under this key is {blob}");
+                let problem = Problem::error("evidence-key", EVIDENCE.notes, text).key(key).repairable();
+                self.tell(problem);
+                if matches!(own, Stored::Blob(_)) {
+                    self.plan.renote.entry(EVIDENCE.notes).or_default().insert(*key);
+                } else {
+                    let reason = "no blob of that name is here".to_owned();
+                    self.aside_notes(EVIDENCE, *key, &reason);
+                }
+                continue;
+            }
+            match own {
+                Stored::Blob(size) if size > LARGEST => {
+                    let text = format!("{size} bytes: forges refuse files that large");
+                    self.tell(Problem::warning("evidence-size", EVIDENCE.notes, text).key(key));
+                }
+                Stored::Blob(_) => {}
+                Stored::Missing => {
+                    self.absent.insert(*key);
+                }
+                Stored::Other(kind) => {
+                    self.tell(
+                        Problem::error("evidence-key", EVIDENCE.notes, format!("it is a {kind}, no blob"))
+                            .key(key)
+                            .repairable(),
+                    );
+                    self.aside_notes(EVIDENCE, *key, &format!("it is a {kind}, no blob"));
+                }
+                Stored::Damaged(why) => {
+                    let text = format!("it cannot be read: {why}");
+                    self.tell(Problem::error("evidence-missing", EVIDENCE.notes, text).key(key));
+                }
+            }
+        }
+    }
+
+    /// Plans to move every entry of a key aside.
+    pub(super) fn aside_notes(&mut self, which: Travelling, key: git2::Oid, reason: &str) {
+        let Ok(Some(commit)) = refs::read(self.repo, which.notes) else { return };
+        let Ok(tree) = notes::tree_of(self.repo, &commit) else { return };
+        let digits = key.to_string();
+        for depth in 0..20 {
+            let mut path: Vec<u8> = Vec::with_capacity(60);
+            for n in 0..depth {
+                path.extend_from_slice(&digits.as_bytes()[2 * n..2 * n + 2]);
+                path.push(b'/');
+            }
+            path.extend_from_slice(&digits.as_bytes()[2 * depth..]);
+            let Ok(text) = std::str::from_utf8(&path) else { continue };
+            if let Ok(entry) = tree.get_path(std::path::Path::new(text)) {
+                let (mode, object) = (entry.filemode_raw(), entry.id());
+                self.plan.aside.push(Aside {
+                    reference: which.notes,
+                    path,
+                    mode,
+                    object,
+                    reason: reason.to_owned(),
+                });
+            }
+        }
+        if which == LEDGER {
+            // What is moved aside is not written anew.
+            if let Some(keys) = self.plan.renote.get_mut(which.notes) {
+                keys.remove(&key);
+            }
+        }
+    }
+}
