@@ -537,10 +537,15 @@ fn what_was_erased_is_no_damage() {
         std::fs::remove_file(repo.path().join(".git/objects").join(&object[..2]).join(&object[2..]))
             .expect("loose");
     }
+    // The line on the commit still says what was erased.
+    let (_, view) = fsck(&repo, &[]);
+    assert_eq!(checks(&view, "error"), BTreeSet::from(["lines".to_owned()]), "{view}");
+    fsck(&repo, &["--repair"]);
     let (status, view) = fsck(&repo, &[]);
+    let nothing = BTreeSet::new();
     assert_eq!(
         (status, checks(&view, "warning"), checks(&view, "error")),
-        (0, BTreeSet::new(), BTreeSet::new()),
+        (0, nothing.clone(), nothing),
         "{view}"
     );
     assert_eq!(view["checked"]["incidents"], 2);

@@ -19,12 +19,13 @@ const MAX_BYTES: u64 = 1 << 30;
 /// Hands over the bytes of each blob, in the order of `oids`.
 ///
 /// # Errors
-/// `git` cannot be started; an object is missing or is no blob (nothing is fetched for it); whatever `each` refuses.
+/// `git` cannot be started; an object is missing (and, in a partial clone, cannot be fetched) or is no blob; whatever `each` refuses.
 pub fn read_blobs(
     repo: &Repo,
     oids: &[Oid],
     mut each: impl FnMut(usize, Vec<u8>) -> Result<()>,
 ) -> Result<()> {
+    super::partial::ensure(repo, oids)?;
     let mut child = Command::new("git")
         .arg("--git-dir")
         .arg(repo.git_dir())

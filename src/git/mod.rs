@@ -10,6 +10,7 @@ pub mod interactive;
 pub mod lock;
 pub mod maintenance;
 pub mod notes;
+pub mod partial;
 pub mod program;
 pub mod refs;
 pub mod repo;

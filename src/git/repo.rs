@@ -20,6 +20,7 @@ impl Repo {
     /// # Errors
     /// None there; a SHA-256 or reftable repository, which libgit2 does not read; one owned by somebody else.
     pub fn discover() -> Result<Self> {
+        accept_extensions();
         git2::Repository::open_from_env().map_err(|e| explain_open(&e)).and_then(Self::from_inner)
     }
 
@@ -28,6 +29,7 @@ impl Repo {
     /// # Errors
     /// As [`Repo::discover`].
     pub fn open(path: &Path) -> Result<Self> {
+        accept_extensions();
         git2::Repository::discover(path).map_err(|e| explain_open(&e)).and_then(Self::from_inner)
     }
 
@@ -46,6 +48,10 @@ impl Repo {
         }
         if is("extensions.refstorage", "reftable") {
             return Err(reftable_refused());
+        }
+        if repo.is_partial() {
+            // A tree may name what was left with the remote: else no note could be written beside it.
+            git2::opts::strict_object_creation(false);
         }
         Ok(repo)
     }
@@ -156,12 +162,20 @@ impl Repo {
         None
     }
 
-    /// A blob's bytes.
+    /// A blob's bytes; in a partial clone fetched when it is not here.
     ///
     /// # Errors
-    /// The blob is not here.
+    /// The blob is not here, or cannot be fetched.
     pub fn blob(&self, oid: &Oid) -> Result<Vec<u8>> {
-        let blob = self.inner.find_blob(to_git(oid)?).map_err(|e| missing("object", oid, &e))?;
+        let id = to_git(oid)?;
+        let found = match self.inner.find_blob(id) {
+            Err(e) if e.code() == ErrorCode::NotFound && self.is_partial() => {
+                super::partial::ensure(self, std::slice::from_ref(oid))?;
+                self.inner.find_blob(id)
+            }
+            found => found,
+        };
+        let blob = found.map_err(|e| missing("object", oid, &e))?;
         Ok(blob.content().to_vec())
     }
 
@@ -223,6 +237,21 @@ impl Repo {
     }
 }
 
+/// Opens what older versions of git made of `git clone --filter`: the extension only says that objects may be with a
+/// remote, from where [`super::partial`] fetches them.
+fn accept_extensions() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        #[expect(unsafe_code, reason = "git2 marks it so because it sets a global of libgit2")]
+        // SAFETY: `Once` lets one thread in, and every opening of a repository goes through here first, so that nobody
+        // reads the global meanwhile.
+        unsafe {
+            // Refused, the repository is not opened, and the error says which extension it is.
+            let _ = git2::opts::set_extensions(&["partialclone"]);
+        }
+    });
+}
+
 /// Our form of an object id.
 pub fn from_git(oid: git2::Oid) -> Oid {
     // libgit2 writes 40 or 64 lower-case hexadecimal digits, which is what `Oid` reads.
@@ -258,7 +287,10 @@ fn explain_open(error: &git2::Error) -> Error {
             .because(message)
             .hint("if you trust it: git config --global --add safe.directory PATH");
     }
-    if message.contains("objectformat") || message.contains("object format") || message.contains("oid type") {
+    let compatible = message.contains("compatobjectformat");
+    if !compatible
+        && ["objectformat", "object format", "oid type"].iter().any(|words| message.contains(words))
+    {
         return sha256_refused();
     }
     if message.contains("refstorage") || message.contains("ref storage") || message.contains("reftable") {
