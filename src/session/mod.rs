@@ -7,6 +7,7 @@ pub mod budget;
 pub mod causes;
 pub mod closing;
 pub mod demo;
+pub mod doctor;
 pub mod documents;
 pub mod duration;
 pub mod facts;

@@ -7,6 +7,7 @@ pub mod close;
 pub mod completions;
 pub mod demo;
 pub mod difference;
+pub mod doctor;
 pub mod edit;
 pub mod evidence;
 pub mod export;
@@ -105,6 +106,8 @@ commands! {
     fsck => Fsck,
     /// Install hooks, fetch settings and note display; --uninstall takes them out
     init => Init,
+    /// Find what can go wrong without anybody noticing, and the command that mends it
+    doctor => Doctor,
     /// Called by git's hooks
     #[command(hide = true)]
     hook => Hook,

@@ -27,7 +27,7 @@ use crate::git::Repo;
 use crate::git::examine::Objects;
 use crate::model::{Oid, Result};
 
-use super::travelling::{EVIDENCE, LEDGER, Travelling};
+use super::travelling::{BOTH, EVIDENCE, LEDGER, Travelling};
 
 pub use repair::{QUARANTINE, Quarantined, Repaired, repair};
 
@@ -237,29 +237,12 @@ impl Check<'_> {
     }
 }
 
-/// Checks everything, or the ledgers that are named and what belongs to them. Writes and fetches nothing.
+/// Checks everything, or the ledgers that are named and what belongs to them. Moves no ref.
 ///
 /// # Errors
 /// The object database cannot be opened; `git` cannot be started.
 pub fn check(repo: &Repo, wanted: Option<&[Oid]>) -> Result<(Report, Plan)> {
-    let mut check = Check {
-        repo,
-        objects: Objects::of(repo)?,
-        wanted: wanted.map(|w| w.iter().cloned().collect()),
-        partial: repo.is_partial(),
-        shallow: repo.raw().is_shallow(),
-        report: Report::default(),
-        told: HashMap::new(),
-        plan: Plan::default(),
-        evidence: HashSet::new(),
-        absent: HashSet::new(),
-        ledger: Vec::new(),
-        segments: BTreeSet::new(),
-        named_segments: BTreeSet::new(),
-        lines: BTreeMap::new(),
-        not_fetched: 0,
-        beyond: 0,
-    };
+    let mut check = Check::of(repo, wanted)?;
     check.structure_of(EVIDENCE)?;
     check.structure_of(LEDGER)?;
     check.notes()?;
@@ -272,6 +255,42 @@ pub fn check(repo: &Repo, wanted: Option<&[Oid]>) -> Result<(Report, Plan)> {
     let mut report = check.report;
     report.problems.sort_by_key(|p| p.severity);
     Ok((report, check.plan))
+}
+
+/// Whether the travelling refs can be read, and hold what the kept refs hold: the part that is quick.
+///
+/// # Errors
+/// The object database cannot be opened.
+pub fn quick(repo: &Repo) -> Result<Vec<Problem>> {
+    let mut check = Check::of(repo, None)?;
+    for which in BOTH {
+        check.readable(which);
+    }
+    check.kept_refs()?;
+    Ok(check.report.problems)
+}
+
+impl<'r> Check<'r> {
+    fn of(repo: &'r Repo, wanted: Option<&[Oid]>) -> Result<Self> {
+        Ok(Self {
+            repo,
+            objects: Objects::of(repo)?,
+            wanted: wanted.map(|w| w.iter().cloned().collect()),
+            partial: repo.is_partial(),
+            shallow: repo.raw().is_shallow(),
+            report: Report::default(),
+            told: HashMap::new(),
+            plan: Plan::default(),
+            evidence: HashSet::new(),
+            absent: HashSet::new(),
+            ledger: Vec::new(),
+            segments: BTreeSet::new(),
+            named_segments: BTreeSet::new(),
+            lines: BTreeMap::new(),
+            not_fetched: 0,
+            beyond: 0,
+        })
+    }
 }
 
 impl Check<'_> {

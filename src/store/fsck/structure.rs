@@ -14,24 +14,10 @@ const FILE: i32 = 0o100_644;
 /// Evidence beyond this is never written by us.
 const LARGEST: u64 = super::super::evidence::HARD_LIMIT;
 
-impl Check<'_> {
+impl<'r> Check<'r> {
     /// Walks a ref's tree; fills the lists of keys.
     pub(super) fn structure_of(&mut self, which: Travelling) -> Result<()> {
-        let commit = match refs::read(self.repo, which.notes) {
-            Ok(Some(commit)) => commit,
-            Ok(None) => return Ok(()),
-            Err(error) => {
-                self.broken(which, &error.to_string());
-                return Ok(());
-            }
-        };
-        let tree = match notes::tree_of(self.repo, &commit) {
-            Ok(tree) => tree,
-            Err(error) => {
-                self.broken(which, &error.to_string());
-                return Ok(());
-            }
-        };
+        let Some(tree) = self.readable(which) else { return Ok(()) };
         let mut found: Vec<(git2::Oid, git2::Oid)> = Vec::new();
         let mut elsewhere: Vec<git2::Oid> = Vec::new();
         let repo = self.repo;
@@ -53,6 +39,23 @@ impl Check<'_> {
             self.ledger = found;
         }
         Ok(())
+    }
+
+    /// A ref's tree; none where there is no ref, and after telling so where it cannot be read.
+    pub(super) fn readable(&mut self, which: Travelling) -> Option<git2::Tree<'r>> {
+        let repo = self.repo;
+        let tree = match refs::read(repo, which.notes) {
+            Ok(None) => return None,
+            Ok(Some(commit)) => notes::tree_of(repo, &commit),
+            Err(error) => Err(error),
+        };
+        match tree {
+            Ok(tree) => Some(tree),
+            Err(error) => {
+                self.broken(which, &error.to_string());
+                None
+            }
+        }
     }
 
     fn broken(&mut self, which: Travelling, why: &str) {
