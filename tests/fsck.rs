@@ -1,10 +1,13 @@
 //! `fsck`: each kind of damage is made in a real repository, found, put right or moved aside, and gone.
 
 mod common;
+#[path = "fsck/damage.rs"]
+mod damage;
 
 use std::collections::BTreeSet;
 
-use common::{EVIDENCE, LEDGER, Ran, Repo};
+use common::{EVIDENCE, LEDGER, Repo};
+use damage::{blob, checks, drop_entry, edited, force, fsck, note, set_note};
 use git_incident::event::line::{Body, seal};
 use git_incident::event::{Data, EvidenceAdded, Line, NextAdded};
 use git_incident::model::canonical::sha256_hex;
@@ -28,79 +31,6 @@ fn scene() -> (Repo, String) {
     repo.typed("open 'another one'").expect(0);
     repo.incident(&["use", &id]).expect(0);
     (repo, id)
-}
-
-/// `fsck --json`: its exit status and its view.
-#[track_caller]
-fn fsck(repo: &Repo, arguments: &[&str]) -> (i32, Value) {
-    let ran: Ran = repo.incident(&[&["--json", "fsck"], arguments].concat());
-    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
-    (ran.status, ran.json())
-}
-
-fn checks(view: &Value, severity: &str) -> BTreeSet<String> {
-    let problems = view["problems"].as_array().expect("a list").iter();
-    let told = problems.filter(|p| p["severity"] == severity);
-    told.map(|p| p["check"].as_str().expect("a word").to_owned()).collect()
-}
-
-/// Sets a travelling ref and its kept ref, as if there had never been anything else.
-fn force(repo: &Repo, reference: &str, commit: &str) {
-    let (kept, file) = if reference == LEDGER {
-        ("refs/incident/kept/ledger", "kept-ledger")
-    } else {
-        ("refs/incident/kept/evidence", "kept-evidence")
-    };
-    repo.git(&["update-ref", reference, commit]);
-    repo.git(&["update-ref", kept, commit]);
-    let _ = std::fs::remove_file(repo.path().join(".git/incident").join(file));
-}
-
-/// The tree of a ref edited in an index of its own; `lines` are for `git update-index --index-info`.
-fn edited(repo: &Repo, reference: &str, lines: &str) -> String {
-    use std::io::Write;
-    let index = repo.root().join("index");
-    let git = |arguments: &[&str], input: &str| {
-        let mut child = repo
-            .command("git")
-            .args(arguments)
-            .env("GIT_INDEX_FILE", &index)
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .expect("git starts");
-        child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("written");
-        common::finish(child.wait_with_output()).expect(0).line().to_owned()
-    };
-    git(&["read-tree", reference], "");
-    git(&["update-index", "--index-info"], lines);
-    let tree = git(&["write-tree"], "");
-    let commit = repo.git(&["commit-tree", &tree, "-p", reference, "-m", "by hand"]);
-    std::fs::remove_file(&index).expect("the index");
-    commit
-}
-
-fn blob(repo: &Repo, bytes: &[u8]) -> String {
-    let file = repo.root().join("blob");
-    std::fs::write(&file, bytes).expect("a file");
-    repo.git(&["hash-object", "-w", "--no-filters", &file.display().to_string()])
-}
-
-/// Replaces a note of the ledger, and the kept one.
-fn set_note(repo: &Repo, key: &str, bytes: &[u8]) {
-    let path = format!("{}/{}", &key[..2], &key[2..]);
-    let commit = edited(repo, LEDGER, &format!("100644 {}\t{path}\n", blob(repo, bytes)));
-    force(repo, LEDGER, &commit);
-}
-
-fn note(repo: &Repo, key: &str) -> String {
-    repo.run("git", &["notes", "--ref=incidents", "show", key]).expect(0).stdout
-}
-
-fn drop_entry(repo: &Repo, reference: &str, key: &str) {
-    let path = format!("{}/{}", &key[..2], &key[2..]);
-    let commit = edited(repo, reference, &format!("0 {}\t{path}\n", "0".repeat(40)));
-    force(repo, reference, &commit);
 }
 
 /// Everything on the ledger: heads and newest time.
@@ -149,27 +79,28 @@ fn what_is_whole_is_clean_and_counted() {
     Repo::new().typed("fsck").expect(0);
 }
 
+/// The check, its weight, the ref, and what makes the damage: the ref and its new commit.
+type Damage<'d> = (&'d str, &'d str, &'d str, &'d dyn Fn(&Repo, &str) -> (String, String));
+
 /// Each of these is put right whole: the incidents say the same afterwards, and a second check is clean.
 #[test]
 fn trees_that_git_or_a_stranger_left_are_rebuilt() {
-    let (first, second) = ("two-depths", "mode");
-    type Damage<'d> = (&'d str, &'d str, &'d str, &'d dyn Fn(&Repo, &str) -> (String, String));
     let at = |id: &str| format!("{}/{}", &id[..2], &id[2..]);
     let damages: [Damage<'_>; 6] = [
-        (first, "error", LEDGER, &|repo, id| {
+        ("two-depths", "error", LEDGER, &|repo, id| {
             let half = note(repo, id).lines().take(2).collect::<Vec<_>>().join("\n");
             let lines = format!("100644 {}\t{id}\n", blob(repo, half.as_bytes()));
             (LEDGER.to_owned(), edited(repo, LEDGER, &lines))
         }),
-        (first, "error", EVIDENCE, &|repo, id| {
+        ("two-depths", "error", EVIDENCE, &|repo, id| {
             let lines = format!("100644 {id}\t{}/{}/{}\n", &id[..2], &id[2..4], &id[4..]);
             (EVIDENCE.to_owned(), edited(repo, EVIDENCE, &lines))
         }),
-        (second, "error", LEDGER, &|repo, id| {
+        ("mode", "error", LEDGER, &|repo, id| {
             let blob = repo.git(&["notes", "--ref=incidents", "list", id]);
             (LEDGER.to_owned(), edited(repo, LEDGER, &format!("100755 {blob}\t{}\n", at(id))))
         }),
-        (second, "error", EVIDENCE, &|repo, id| {
+        ("mode", "error", EVIDENCE, &|repo, id| {
             (EVIDENCE.to_owned(), edited(repo, EVIDENCE, &format!("120000 {id}\t{}\n", at(id))))
         }),
         ("fan-out", "note", LEDGER, &|repo, id| {

@@ -10,6 +10,7 @@ use crate::{config, device};
 /// A larger list of signers is not read.
 const MAX_SIGNERS: u64 = 1 << 20;
 
+#[expect(clippy::unnecessary_wraps, reason = "every family has this shape")]
 pub(super) fn checks(scene: &Scene) -> Result<Vec<Check>> {
     let Some(session) = &scene.session else { return Ok(not_open("configuration")) };
     let config = match session.config() {

@@ -4,6 +4,7 @@ use super::{Check, Scene, not_open};
 use crate::model::Result;
 use crate::session::identity::{author, signature};
 
+#[expect(clippy::unnecessary_wraps, reason = "every family has this shape")]
 pub(super) fn checks(scene: &Scene) -> Result<Vec<Check>> {
     let Some(session) = &scene.session else { return Ok(not_open("identity")) };
     let why = "events say who wrote them: without a name nothing can be recorded";

@@ -11,7 +11,7 @@ use crate::model::Result;
 use crate::store::travelling::BOTH;
 
 /// A ref's lock this old belongs to nobody alive: git holds one for an instant.
-const STALE: Duration = Duration::from_secs(60);
+const STALE: Duration = Duration::from_mins(1);
 
 /// What ran in the background this long ago is of no use any more.
 const OLD: Duration = Duration::from_hours(7 * 24);

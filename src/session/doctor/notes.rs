@@ -9,6 +9,7 @@ const REWRITTEN: &str = "an amend or a rebase writes the ref without compare and
 
 const WRITTEN: &str = "a plain `git notes add` would write into the ledger";
 
+#[expect(clippy::unnecessary_wraps, reason = "every family has this shape")]
 pub(super) fn checks(scene: &Scene) -> Result<Vec<Check>> {
     let mut found = Vec::new();
     rewriting(scene, &mut found);

@@ -6,6 +6,7 @@ use crate::git::setup::{fetch_refspec, refspec_covers};
 use crate::model::Result;
 use crate::store::travelling::BOTH;
 
+#[expect(clippy::unnecessary_wraps, reason = "every family has this shape")]
 pub(super) fn checks(scene: &Scene) -> Result<Vec<Check>> {
     let mut found = Vec::new();
     found.extend(overwrites(scene));

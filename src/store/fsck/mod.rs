@@ -249,7 +249,7 @@ pub fn check(repo: &Repo, wanted: Option<&[Oid]>) -> Result<(Report, Plan)> {
     check.rest_of_evidence();
     check.projection()?;
     if check.wanted.is_none() {
-        check.kept_refs()?;
+        check.kept_refs();
     }
     check.summaries();
     let mut report = check.report;
@@ -266,7 +266,7 @@ pub fn quick(repo: &Repo) -> Result<Vec<Problem>> {
     for which in BOTH {
         check.readable(which);
     }
-    check.kept_refs()?;
+    check.kept_refs();
     Ok(check.report.problems)
 }
 

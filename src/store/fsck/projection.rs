@@ -18,11 +18,8 @@ impl Check<'_> {
     /// Compares all lines; when ledgers were named, theirs.
     pub(super) fn projection(&mut self) -> Result<()> {
         let wanted = std::mem::take(&mut self.lines);
-        let found = match self.lines_found()? {
-            Some(found) => found,
-            // A ref that cannot be read was told of.
-            None => return Ok(()),
-        };
+        // A ref that cannot be read was told of.
+        let Some(found) = self.lines_found()? else { return Ok(()) };
         let marks: Option<BTreeSet<String>> = self.wanted.as_ref().map(|ids| ids.iter().map(mark).collect());
         let counts = |line: &String| marks.as_ref().is_none_or(|m| m.iter().any(|m| line.starts_with(m)));
         let nothing = BTreeSet::new();

@@ -315,14 +315,11 @@ fn rebuild_lines(repo: &Repo, signature: &git2::Signature<'_>, repaired: &mut Ve
         }
     }
     let _lock = lock::WriterLock::acquire(repo)?;
-    let current = match refs::read(repo, REF) {
-        Ok(current) => current,
-        Err(_) => {
-            // A projection: nothing is lost with the file.
-            std::fs::remove_file(repo.common_dir().join(REF)).ok();
-            refs::read(repo, REF)?
-        }
-    };
+    if refs::read(repo, REF).is_err() {
+        // A projection: nothing is lost with the file.
+        std::fs::remove_file(repo.common_dir().join(REF)).ok();
+    }
+    let current = refs::read(repo, REF)?;
     if let Some(commit) = &current
         && let Ok(tree) = notes::tree_of(repo, commit)
     {

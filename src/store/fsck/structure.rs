@@ -103,7 +103,7 @@ impl<'r> Check<'r> {
     fn depths(
         &mut self,
         which: Travelling,
-        found: &mut Vec<(git2::Oid, git2::Oid)>,
+        found: &mut [(git2::Oid, git2::Oid)],
         mut elsewhere: Vec<git2::Oid>,
     ) {
         found.sort_unstable();

@@ -13,6 +13,7 @@ fn scene() -> (tempfile::TempDir, Repo) {
     (directory, repo)
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the shape a writer wants")]
 fn salt() -> Result<String> {
     Ok("5".repeat(32))
 }
