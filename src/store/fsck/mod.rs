@@ -21,6 +21,7 @@ mod record;
 mod repair;
 mod structure;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::git::Repo;
@@ -170,6 +171,8 @@ pub struct Plan {
     renote: BTreeMap<&'static str, BTreeSet<git2::Oid>>,
     /// What is to be moved aside.
     aside: Vec<Aside>,
+    /// Notes that are to be moved aside, and why.
+    aside_keys: BTreeMap<&'static str, BTreeMap<git2::Oid, Cow<'static, str>>>,
     /// Objects to be written, and noted under their own names.
     restore: BTreeMap<Oid, Vec<u8>>,
     /// Lines to be added to notes of the ledger ref: the first line of a ledger, or a descriptor.

@@ -1,5 +1,7 @@
 //! The notes of the ledger ref: what each is, and its lines.
 
+use std::borrow::Cow;
+
 use crate::event::{Data, Line, line};
 use crate::fold::Ledger;
 use crate::git::examine::Stored;
@@ -177,7 +179,7 @@ impl Check<'_> {
                         self.tell(
                             Problem::error("note-size", LEDGER.notes, text.clone()).key(key).repairable(),
                         );
-                        self.move_aside(key, &text);
+                        self.move_aside(key, text);
                         return None;
                     }
                     texts.extend(self.repo.blob(&from_git(*blob)).ok());
@@ -195,7 +197,7 @@ impl Check<'_> {
                 Stored::Other(kind) => {
                     let text = format!("its note is a {kind}, no blob");
                     self.tell(Problem::error("note", LEDGER.notes, text.clone()).key(key).repairable());
-                    self.move_aside(key, &text);
+                    self.move_aside(key, text);
                     return None;
                 }
                 Stored::Damaged(why) => {
@@ -208,7 +210,7 @@ impl Check<'_> {
         Some(if texts.len() == 1 { texts.remove(0) } else { union_of_lines(&texts) })
     }
 
-    fn move_aside(&mut self, key: &Oid, reason: &str) {
+    fn move_aside(&mut self, key: &Oid, reason: impl Into<Cow<'static, str>>) {
         if let Ok(id) = crate::git::repo::to_git(key) {
             self.aside_notes(LEDGER, id, reason);
         }

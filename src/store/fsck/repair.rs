@@ -3,6 +3,7 @@
 //! What is moved aside stands in a local ref below [`QUARANTINE`], which never travels: a flat tree of numbered objects
 //! and a `list` that says where each was and why it went. The ref is written before anything leaves a notes ref.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::git::examine::{self, Stored};
@@ -155,6 +156,10 @@ impl Work<'_> {
             .into_iter()
             .partition::<Vec<_>, _>(|a| a.reference == self.which.notes);
         plan.aside = others;
+        let mut aside = aside;
+        if let Some(keys) = plan.aside_keys.remove(self.which.notes) {
+            self.find(&keys, &mut aside)?;
+        }
         let renote = plan.renote.remove(self.which.notes).unwrap_or_default();
         let restore =
             if self.which == EVIDENCE { std::mem::take(&mut plan.restore) } else { BTreeMap::new() };
@@ -193,6 +198,35 @@ impl Work<'_> {
             }
         }
         Err(guard::busy(self.which))
+    }
+
+    /// Where notes stand that are to be moved aside: one walk for all of them.
+    fn find(&self, keys: &BTreeMap<git2::Oid, Cow<'static, str>>, aside: &mut Vec<Aside>) -> Result<()> {
+        let Some(commit) = refs::read(self.repo, self.which.notes)? else { return Ok(()) };
+        let tree = notes::tree_of(self.repo, &commit)?;
+        examine::walk(self.repo, &tree, &mut |entry| {
+            if let examine::Entry::Note { key, depth, mode, blob } = entry
+                && let Some(reason) = keys.get(&key)
+            {
+                let digits = key.to_string();
+                let mut path: Vec<u8> = Vec::with_capacity(60);
+                for n in 0..depth {
+                    path.extend_from_slice(&digits.as_bytes()[2 * n..2 * n + 2]);
+                    path.push(b'/');
+                }
+                path.extend_from_slice(&digits.as_bytes()[2 * depth..]);
+                let reference = self.which.notes;
+                aside.push(Aside {
+                    reference,
+                    path,
+                    mode,
+                    object: blob,
+                    reason: reason.clone().into_owned(),
+                });
+            }
+            Ok(())
+        })?;
+        Ok(())
     }
 
     fn changes(

@@ -1,11 +1,13 @@
 //! The trees of the travelling refs.
 
+use std::borrow::Cow;
+
 use crate::git::examine::{self, Entry, Stored};
 use crate::git::repo::from_git;
 use crate::git::{notes, refs};
 use crate::model::Result;
 
-use super::super::travelling::{EVIDENCE, LEDGER, Travelling};
+use super::super::travelling::{EVIDENCE, Travelling};
 use super::{Aside, Check, Problem};
 
 /// A regular file.
@@ -143,8 +145,7 @@ impl<'r> Check<'r> {
                 if matches!(own, Stored::Blob(_)) {
                     self.plan.renote.entry(EVIDENCE.notes).or_default().insert(*key);
                 } else {
-                    let reason = "no blob of that name is here".to_owned();
-                    self.aside_notes(EVIDENCE, *key, &reason);
+                    self.aside_notes(EVIDENCE, *key, "no blob of that name is here");
                 }
                 continue;
             }
@@ -163,7 +164,7 @@ impl<'r> Check<'r> {
                             .key(key)
                             .repairable(),
                     );
-                    self.aside_notes(EVIDENCE, *key, &format!("it is a {kind}, no blob"));
+                    self.aside_notes(EVIDENCE, *key, format!("it is a {kind}, no blob"));
                 }
                 Stored::Damaged(why) => {
                     let text = format!("it cannot be read: {why}");
@@ -173,35 +174,17 @@ impl<'r> Check<'r> {
         }
     }
 
-    /// Plans to move every entry of a key aside.
-    pub(super) fn aside_notes(&mut self, which: Travelling, key: git2::Oid, reason: &str) {
-        let Ok(Some(commit)) = refs::read(self.repo, which.notes) else { return };
-        let Ok(tree) = notes::tree_of(self.repo, &commit) else { return };
-        let digits = key.to_string();
-        for depth in 0..20 {
-            let mut path: Vec<u8> = Vec::with_capacity(60);
-            for n in 0..depth {
-                path.extend_from_slice(&digits.as_bytes()[2 * n..2 * n + 2]);
-                path.push(b'/');
-            }
-            path.extend_from_slice(&digits.as_bytes()[2 * depth..]);
-            let Ok(text) = std::str::from_utf8(&path) else { continue };
-            if let Ok(entry) = tree.get_path(std::path::Path::new(text)) {
-                let (mode, object) = (entry.filemode_raw(), entry.id());
-                self.plan.aside.push(Aside {
-                    reference: which.notes,
-                    path,
-                    mode,
-                    object,
-                    reason: reason.to_owned(),
-                });
-            }
-        }
-        if which == LEDGER {
-            // What is moved aside is not written anew.
-            if let Some(keys) = self.plan.renote.get_mut(which.notes) {
-                keys.remove(&key);
-            }
+    /// Plans to move every entry of a key aside. Where they stand is looked up once, for all of them, by the repair.
+    pub(super) fn aside_notes(
+        &mut self,
+        which: Travelling,
+        key: git2::Oid,
+        reason: impl Into<Cow<'static, str>>,
+    ) {
+        self.plan.aside_keys.entry(which.notes).or_default().insert(key, reason.into());
+        // What is moved aside is not written anew.
+        if let Some(keys) = self.plan.renote.get_mut(which.notes) {
+            keys.remove(&key);
         }
     }
 }
