@@ -88,6 +88,11 @@ fn fail(error: &Error, json: bool) -> i32 {
     error.kind().exit_code()
 }
 
+/// Opens the repository without mending its refs first, for commands that look at what is wrong.
+pub(crate) fn open_session_as_it_is() -> crate::model::Result<Session> {
+    Session::open_as_it_is()
+}
+
 /// Opens the repository and says what was mended.
 pub(crate) fn open_session() -> crate::model::Result<Session> {
     let session = Session::open()?;

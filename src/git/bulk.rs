@@ -14,16 +14,17 @@ use crate::model::{Error, Oid, Result};
 /// Fewer blobs than this are read faster by libgit2.
 pub const WORTH_A_PROCESS: usize = 512;
 
-/// Hands over the bytes of each blob, in the order of `oids`, or why that one cannot be had: it is missing or damaged
-/// (nothing is fetched for it), no blob, or larger than [`MAX_BLOB_BYTES`].
+/// Hands over the bytes of each blob, in the order of `oids`, or why that one cannot be had: it is missing or damaged,
+/// no blob, or larger than [`MAX_BLOB_BYTES`].
 ///
 /// # Errors
-/// `git` cannot be started; whatever `each` refuses.
+/// `git` cannot be started; in a partial clone, what is missing cannot be fetched; whatever `each` refuses.
 pub fn read_blobs(
     repo: &Repo,
     oids: &[Oid],
     mut each: impl FnMut(usize, Result<Vec<u8>>) -> Result<()>,
 ) -> Result<()> {
+    super::partial::ensure(repo, oids)?;
     let mut done = 0;
     while done < oids.len() {
         done += one_process(repo, &oids[done..], &mut |i, bytes| each(done + i, bytes))?;

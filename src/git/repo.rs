@@ -24,6 +24,7 @@ impl Repo {
     /// # Errors
     /// None there; a SHA-256 or reftable repository, which libgit2 does not read; one owned by somebody else.
     pub fn discover() -> Result<Self> {
+        accept_extensions();
         git2::Repository::open_from_env().map_err(|e| explain_open(&e)).and_then(Self::from_inner)
     }
 
@@ -32,6 +33,7 @@ impl Repo {
     /// # Errors
     /// As [`Repo::discover`].
     pub fn open(path: &Path) -> Result<Self> {
+        accept_extensions();
         git2::Repository::discover(path).map_err(|e| explain_open(&e)).and_then(Self::from_inner)
     }
 
@@ -51,12 +53,8 @@ impl Repo {
         if is("extensions.refstorage", "reftable") {
             return Err(reftable_refused());
         }
-        if repo.config_string("extensions.partialclone").is_some()
-            || repo.inner.config().is_ok_and(|c| {
-                c.entries(Some("remote\\..*\\.promisor")).is_ok_and(|mut e| e.next().is_some())
-            })
-        {
-            // A tree of ours may name a blob that is to be fetched when it is needed.
+        if repo.is_partial() {
+            // A tree may name what was left with the remote: else no note could be written beside it.
             git2::opts::strict_object_creation(false);
         }
         Ok(repo)
@@ -167,11 +165,35 @@ impl Repo {
         Ok(String::from_utf8_lossy(found.message_bytes()).into_owned())
     }
 
-    /// A blob's bytes.
+    /// Whether this clone left objects with a remote, to be fetched when they are asked for.
+    pub fn is_partial(&self) -> bool {
+        self.promisor().is_some()
+    }
+
+    /// The remote that has what a partial clone left out.
+    pub fn promisor(&self) -> Option<String> {
+        if let Some(name) = self.config_string("extensions.partialclone") {
+            return Some(name);
+        }
+        let config = self.config()?;
+        let mut entries = config.entries(Some("^remote\\..*\\.promisor$")).ok()?;
+        while let Some(Ok(entry)) = entries.next() {
+            let name = entry.name().ok()?;
+            if config.get_bool(name).unwrap_or(false) {
+                return Some(name.strip_prefix("remote.")?.strip_suffix(".promisor")?.to_owned());
+            }
+        }
+        None
+    }
+
+    /// A blob's bytes; in a partial clone fetched when it is not here.
     ///
     /// # Errors
-    /// The blob is not here, or is larger than [`MAX_BLOB_BYTES`].
+    /// The blob is not here and cannot be fetched, or is larger than [`MAX_BLOB_BYTES`].
     pub fn blob(&self, oid: &Oid) -> Result<Vec<u8>> {
+        if !self.has_object(oid) && self.is_partial() {
+            super::partial::ensure(self, std::slice::from_ref(oid))?;
+        }
         self.must_be_bearable(oid)?;
         let blob = self.inner.find_blob(to_git(oid)?).map_err(|e| missing("object", oid, &e))?;
         Ok(blob.content().to_vec())
@@ -243,6 +265,21 @@ impl Repo {
     }
 }
 
+/// Opens what older versions of git made of `git clone --filter`: the extension only says that objects may be with a
+/// remote, from where [`super::partial`] fetches them.
+fn accept_extensions() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        #[expect(unsafe_code, reason = "git2 marks it so because it sets a global of libgit2")]
+        // SAFETY: `Once` lets one thread in, and every opening of a repository goes through here first, so that nobody
+        // reads the global meanwhile.
+        unsafe {
+            // Refused, the repository is not opened, and the error says which extension it is.
+            let _ = git2::opts::set_extensions(&["partialclone"]);
+        }
+    });
+}
+
 /// Our form of an object id.
 pub fn from_git(oid: git2::Oid) -> Oid {
     // libgit2 writes 40 or 64 lower-case hexadecimal digits, which is what `Oid` reads.
@@ -285,7 +322,10 @@ fn explain_open(error: &git2::Error) -> Error {
             .because(message)
             .hint("if you trust it: git config --global --add safe.directory PATH");
     }
-    if message.contains("objectformat") || message.contains("object format") || message.contains("oid type") {
+    let compatible = message.contains("compatobjectformat");
+    if !compatible
+        && ["objectformat", "object format", "oid type"].iter().any(|words| message.contains(words))
+    {
         return sha256_refused();
     }
     if message.contains("refstorage") || message.contains("ref storage") || message.contains("reftable") {

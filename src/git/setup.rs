@@ -169,6 +169,16 @@ impl Settings {
     }
 }
 
+/// Whether one side of a refspec covers a ref.
+pub fn refspec_covers(side: &str, name: &str) -> bool {
+    star(side, name)
+}
+
+/// Whether a pattern of `notes.rewriteRef` or `notes.displayRef` covers a ref.
+pub fn notes_glob_covers(pattern: &str, name: &str) -> bool {
+    glob(pattern.as_bytes(), name.as_bytes())
+}
+
 /// Whether a refspec's side, with at most one `*` for anything, covers a ref.
 fn star(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {

@@ -7,11 +7,13 @@ pub mod budget;
 pub mod causes;
 pub mod closing;
 pub mod demo;
+pub mod doctor;
 pub mod documents;
 pub mod duration;
 pub mod facts;
 pub mod identity;
 pub mod import;
+pub mod integrity;
 pub mod keep;
 pub mod linking;
 pub mod locate;
@@ -63,10 +65,22 @@ impl Session {
     /// # Errors
     /// A notes ref that cannot be read.
     pub fn with_repo(repo: Repo) -> Result<Self> {
-        durability::honour(&repo);
-        let mut session = Self { repo, mended: Vec::new(), remarks: Vec::new(), config: OnceCell::new() };
+        let mut session = Self::as_it_is(repo);
         session.mend();
         Ok(session)
+    }
+
+    /// As [`Session::open`], but the refs stay as they are: for those who look at what is wrong with them.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub fn open_as_it_is() -> Result<Self> {
+        Ok(Self::as_it_is(Repo::discover()?))
+    }
+
+    fn as_it_is(repo: Repo) -> Self {
+        durability::honour(&repo);
+        Self { repo, mended: Vec::new(), remarks: Vec::new(), config: OnceCell::new() }
     }
 
     /// Brings back what the notes refs have lost. Trouble is told, not fatal: reading still works.

@@ -219,7 +219,7 @@ fn moved(which: Travelling) -> Error {
 }
 
 /// The commit that the file names, if it names one.
-fn named_in_file(repo: &Repo, which: Travelling) -> Option<Oid> {
+pub(super) fn named_in_file(repo: &Repo, which: Travelling) -> Option<Oid> {
     let path = repo.common_dir().join("incident").join(which.remembered);
     Oid::parse(std::fs::read_to_string(path).ok()?.trim())
 }

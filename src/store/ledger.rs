@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::event::{Data, Event, LedgerContinued, LedgerSegment, line};
 use crate::fold::Ledger;
 use crate::git::refs::Swap;
-use crate::git::{Repo, bulk, lock, notes, refs};
+use crate::git::{Repo, bulk, lock, notes, partial, refs};
 use crate::model::incident::{Author, Incident};
 use crate::model::{Error, EventId, Oid, Result, Timestamp};
 use crate::redact;
@@ -245,6 +245,8 @@ pub fn everything(repo: &Repo) -> Result<All> {
         }
     };
     if count < bulk::WORTH_A_PROCESS {
+        let blobs: Vec<Oid> = notes_of.values().flatten().cloned().collect();
+        partial::ensure(repo, &blobs)?;
         for (key, blobs) in &notes_of {
             fold(key, union_of(repo, blobs));
         }

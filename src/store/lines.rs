@@ -123,8 +123,15 @@ fn text(old: &str, commit: &Oid, about: &[&Incident]) -> String {
 }
 
 /// How a line of an incident begins: what tells it from those of others.
-fn mark(id: &Oid) -> String {
+pub(super) fn mark(id: &Oid) -> String {
     format!("incident {} ", id.short())
+}
+
+/// Every line of an incident, with the commit on which it stands.
+pub(super) fn of_incident(incident: &Incident) -> Vec<(Oid, String)> {
+    let Some(id) = &incident.id else { return Vec::new() };
+    let in_force = incident.links.iter().filter(|l| !l.unlinked);
+    in_force.map(|l| (l.commit.clone(), line(incident, id, l))).collect()
 }
 
 fn line(incident: &Incident, id: &Oid, link: &Link) -> String {

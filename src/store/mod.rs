@@ -2,6 +2,7 @@
 
 pub mod cleanse;
 pub mod evidence;
+pub mod fsck;
 pub mod guard;
 pub mod ledger;
 pub mod lines;

@@ -119,7 +119,7 @@ fn continued_in(event: &Event) -> Option<&Oid> {
 }
 
 /// Segments a ledger's first note names, oldest first, each once.
-fn segments_in(lines: &[Line]) -> Vec<Oid> {
+pub(super) fn segments_in(lines: &[Line]) -> Vec<Oid> {
     let mut found: Vec<(Timestamp, EventId, &Oid)> = lines
         .iter()
         .filter_map(Line::event)
@@ -136,7 +136,7 @@ fn segments_in(lines: &[Line]) -> Vec<Oid> {
 
 /// Whether a note is a segment of the incident: it holds a `ledger.segment` that names it, and that event is the
 /// note's anchor, or was once, before its author was erased.
-fn is_segment_of(incident: &Oid, anchor: &Oid, lines: &[Line]) -> bool {
+pub(super) fn is_segment_of(incident: &Oid, anchor: &Oid, lines: &[Line]) -> bool {
     lines.iter().filter_map(Line::event).any(|e| {
         matches!(&e.body, line::Body::Known(Data::LedgerSegment(data)) if data.incident == *incident)
             && (e.by.is_none() || is_anchor(anchor, &e.raw))

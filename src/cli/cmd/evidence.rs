@@ -9,6 +9,7 @@ use super::list::one_line;
 use crate::cli::ui::{Style, Text};
 use crate::cli::{Reply, open_session, ui};
 use crate::event::EvidenceAdded;
+use crate::git::partial;
 use crate::model::incident::{Evidence, Incident};
 use crate::model::{Error, EventId, Oid, Result};
 use crate::redact::AllowedFinding;
@@ -259,6 +260,11 @@ fn verify(session: &Session, id: &Oid, incident: &Incident) -> Reply {
     let mut text = Text::new();
     let mut rows = Vec::new();
     let mut bad = 0;
+    let stored: Vec<Oid> =
+        incident.evidence.iter().filter(|e| !e.erased).filter_map(|e| e.oid.clone()).collect();
+    if let Err(error) = partial::ensure(&session.repo, &stored) {
+        ui::remark(&error.to_string());
+    }
     for e in incident.evidence.iter().filter(|e| !e.erased) {
         let Some(oid) = &e.oid else { continue };
         let (word, detail) = match check(&session.repo, oid, &e.sha256) {

@@ -65,7 +65,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
 }
 
 /// The name, where the shell finds it; the absolute path of this program, where it does not.
-fn program() -> String {
+pub(super) fn program() -> String {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).filter(|d| d.is_absolute()).any(|d| d.join(PROGRAM).is_file());
     let own = std::env::current_exe().ok().and_then(|exe| exe.into_os_string().into_string().ok());

@@ -7,9 +7,11 @@ pub mod close;
 pub mod completions;
 pub mod demo;
 pub mod difference;
+pub mod doctor;
 pub mod edit;
 pub mod evidence;
 pub mod export;
+pub mod fsck;
 pub mod hook;
 pub mod import;
 pub mod init;
@@ -106,8 +108,12 @@ commands! {
     validate => Validate,
     /// Show and approve the commands that this repository's configuration can run
     trust => Trust,
+    /// Check that ledgers, evidence and records are whole; --repair puts right what can be
+    fsck => Fsck,
     /// Install hooks, fetch settings and note display; --uninstall takes them out
     init => Init,
+    /// Find what can go wrong without anybody noticing, and the command that mends it
+    doctor => Doctor,
     /// Called by git's hooks
     #[command(hide = true)]
     hook => Hook,

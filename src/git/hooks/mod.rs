@@ -154,6 +154,25 @@ pub fn install(git: &Git, set: &HookSet, program: &str) -> Result<Report> {
     Ok(report)
 }
 
+/// What a person has to add where the hooks belong to somebody else; `None` where we write them.
+///
+/// # Errors
+/// git does not say where hooks are.
+pub fn by_hand(git: &Git, event: Event, program: &str) -> Result<Option<Done>> {
+    if git.version()? >= Version::CONFIG_HOOKS {
+        return Ok(None);
+    }
+    Ok(place::find(git)?.manual(event, program))
+}
+
+/// What to know about other programs that write hooks here.
+///
+/// # Errors
+/// git does not say where hooks are.
+pub fn managers(git: &Git, program: &str) -> Result<Vec<String>> {
+    Ok(place::find(git)?.notes(program, &Event::ALL))
+}
+
 /// Removes every hook of ours; files, directories and configuration are as they were before.
 pub fn uninstall(git: &Git) -> Result<Report> {
     let mut report = Report::default();

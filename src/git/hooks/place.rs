@@ -109,6 +109,12 @@ impl Place {
                     .to_owned(),
             );
         }
+        if has(&[".overcommit.yml"]) || says("overcommit") {
+            notes.push(
+                "overcommit writes its hook files anew: run `git incident init` after `overcommit --install`"
+                    .to_owned(),
+            );
+        }
         if says("git lfs") || says("git-lfs") {
             notes.push(
                 "`git lfs install --force` writes its hook files anew: run `git incident init` after it"

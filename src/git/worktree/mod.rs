@@ -20,7 +20,8 @@ use sha2::{Digest, Sha256};
 use super::program::Git;
 use crate::model::{Error, Result};
 
-const PREFIX: &str = "git-incident-";
+/// How the names of our worktrees begin.
+pub const PREFIX: &str = "git-incident-";
 
 /// Whether left-overs of an earlier checkout are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
