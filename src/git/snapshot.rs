@@ -1,5 +1,6 @@
 //! The state of the working tree, as far as git sees it: HEAD, what differs from it, and a name for the whole.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::diff::{self, UntrackedKind};
@@ -81,7 +82,19 @@ fn name_of(git: &Git) -> Result<Oid> {
     // What `git add --all` would look at: changed, deleted and unmerged paths, and those that git does not know.
     let changed =
         ["--modified", "--deleted", "--others", "--exclude-standard", "-z", "--full-name", "--", ":/"];
-    let paths = aside.call(["ls-files"]).args(changed).bytes()?;
+    let listed = aside.call(["ls-files"]).args(changed).bytes()?;
+    // A directory in a file's place is listed by its name, too: what is in it takes that place. Of another repository
+    // the name is wanted without its slash.
+    let mut paths = Vec::with_capacity(listed.len());
+    for path in listed.split(|b| *b == 0).filter(|path| !path.is_empty()) {
+        let name = path.strip_suffix(b"/").unwrap_or(path);
+        let place = git.directory().join(std::ffi::OsStr::from_bytes(name));
+        let is_directory = std::fs::symlink_metadata(&place).is_ok_and(|m| m.is_dir());
+        if !is_directory || place.join(".git").exists() {
+            paths.extend_from_slice(name);
+            paths.push(0);
+        }
+    }
     aside
         .call(["update-index", "--add", "--remove", "--replace", "--info-only", "-z", "--stdin"])
         .stdin(paths)
