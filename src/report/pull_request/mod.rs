@@ -1,5 +1,6 @@
 //! The text of a draft pull request, made from the record: printed, never posted from here.
 
+pub mod markers;
 mod sections;
 mod testing;
 
