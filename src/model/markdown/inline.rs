@@ -130,7 +130,7 @@ fn calls(written: &str, text: &str, i: usize) -> Option<(usize, usize)> {
     }
     // What stands before it once it is written: after a code span a word begins anew.
     let before = written.chars().next_back();
-    if before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+    if before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
         return None;
     }
     if byte == b'@' {
