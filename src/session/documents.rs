@@ -178,8 +178,11 @@ impl Session {
     /// # Errors
     /// The repository cannot be written.
     pub fn record_pull_request(&self, id: &Oid, text: &PullRequestText) -> Result<()> {
-        let drafted =
-            PrDrafted { title: text.title.clone(), sha256: canonical::sha256_hex(text.body.as_bytes()) };
+        let drafted = PrDrafted {
+            title: text.title.clone(),
+            sha256: canonical::sha256_hex(text.body.as_bytes()),
+            url: String::new(),
+        };
         self.append(id, &[], |draft| draft.add(drafted)).map(|_| ())
     }
 

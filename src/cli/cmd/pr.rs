@@ -1,4 +1,6 @@
-//! `pr`: the text of a draft pull request, printed. Nothing is pushed, opened, or merged.
+//! `pr`: the text of a draft pull request, printed, or opened as a draft with `--open`. Nothing is pushed or merged.
+
+mod open;
 
 use serde_json::json;
 
@@ -16,6 +18,9 @@ pub struct Args {
     /// The change's last commit; HEAD when left out
     #[arg(long, value_name = "REVISION")]
     pub head: Option<String>,
+    /// Opening it.
+    #[command(flatten)]
+    pub open: open::OpenArgs,
 }
 
 /// Prints it: a line with the title, then the body.
@@ -23,11 +28,16 @@ pub struct Args {
 /// # Errors
 /// No change to describe.
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
+    args.open.demand_consent()?;
     let session = open_session()?;
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
     let standing = session.standing(&incident);
-    let range = session.pull_request_range(&incident, args.base.as_deref(), args.head.as_deref())?;
+    let head = if args.open.open { Some(session.branch_to_open(args.head.as_deref())?) } else { args.head };
+    let range = session.pull_request_range(&incident, args.base.as_deref(), head.as_deref())?;
     let text = session.pull_request(&incident, &standing, &range)?;
+    if args.open.open {
+        return open::run(&session, (&id, &incident), &range, &text, (args.base, head), &args.open);
+    }
     session.record_pull_request(&id, &text)?;
     let view = json!({
         "incident": id, "title": text.title, "body": text.body,
