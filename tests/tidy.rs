@@ -20,6 +20,7 @@ const ROWS: &[(u32, &str)] = &[
     (10, "validate"),
     (20, "git"),
     (30, "device"),
+    (30, "forge"),
     (30, "runner"),
     (30, "store"),
     (40, "session"),

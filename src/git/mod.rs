@@ -2,6 +2,7 @@
 //! the `git` program, which is run from here alone ([`program`] is the one way to do so).
 
 pub mod bulk;
+pub mod credentials;
 pub mod diff;
 pub mod durability;
 pub mod hooks;
@@ -11,6 +12,8 @@ pub mod maintenance;
 pub mod notes;
 pub mod program;
 pub mod refs;
+pub mod remote_url;
+pub mod remotes;
 pub mod repo;
 pub mod setup;
 pub mod snapshot;

@@ -15,6 +15,7 @@ pub mod import;
 pub mod keep;
 pub mod linking;
 pub mod locate;
+pub mod opening;
 pub mod pull_request;
 pub mod repro;
 pub mod running;

@@ -1,7 +1,8 @@
-//! `pr`: the text of a draft pull request, printed; and a description held against the record. Nothing is pushed,
-//! opened, or merged.
+//! `pr`: the text of a draft pull request, printed, or opened as a draft with `--open`; and a description held
+//! against the record. Nothing is pushed or merged.
 
 mod check;
+mod open;
 mod text;
 
 use serde_json::json;
@@ -25,6 +26,9 @@ pub struct Args {
     pub head: Option<String>,
     #[command(flatten)]
     text: text::TextArgs,
+    /// Opening it.
+    #[command(flatten)]
+    pub open: open::OpenArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -41,15 +45,20 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     if let Some(Action::Check(args)) = args.action {
         return check::run(args, json);
     }
+    args.open.demand_consent()?;
     let session = open_session()?;
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
     let standing = session.standing(&incident);
-    let range = session.pull_request_range(&incident, args.base.as_deref(), args.head.as_deref())?;
+    let head = if args.open.open { Some(session.branch_to_open(args.head.as_deref())?) } else { args.head };
+    let range = session.pull_request_range(&incident, args.base.as_deref(), head.as_deref())?;
     let options = args.text.options(args.base.as_deref());
     let mut draft = session.draft_pull_request(&incident, &standing, &range, &options)?;
     text::remarks(&draft);
     if args.text.edit {
         draft.text = text::edit(&session, &draft.text)?;
+    }
+    if args.open.open {
+        return open::run(&session, (&id, &incident), &range, &draft.text, (args.base, head), &args.open);
     }
     session.record_pull_request(&id, &incident, &draft.text)?;
     let mut view = json!({

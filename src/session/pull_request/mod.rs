@@ -182,7 +182,7 @@ impl Session {
         if newest.is_some_and(|d| d.sha256 == sha256 && d.place == text.title) {
             return Ok(());
         }
-        let drafted = PrDrafted { title: text.title.clone(), sha256 };
+        let drafted = PrDrafted { title: text.title.clone(), sha256, url: String::new() };
         self.append(id, &[], |draft| draft.add(drafted)).map(|_| ())
     }
 
