@@ -21,6 +21,7 @@ pub mod repro;
 pub mod running;
 pub mod trust;
 pub mod validate;
+pub mod workflow;
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
