@@ -50,7 +50,10 @@ pub fn read(body: &str) -> Vec<Item> {
         }
         if let Event::End(TagEnd::Item) = event {
             if let Some(at) = open.pop() {
-                items[at].lead = items[at].lead.trim().to_owned();
+                let lead = items[at].lead.trim().len();
+                let start = items[at].lead.len() - items[at].lead.trim_start().len();
+                items[at].lead = items[at].lead.split_off(start);
+                items[at].lead.truncate(lead);
             }
             continue;
         }
@@ -58,7 +61,7 @@ pub fn read(body: &str) -> Vec<Item> {
         match event {
             Event::TaskListMarker(ticked) => item.ticked = Some(ticked),
             Event::Text(text) if item.code.is_none() && item.lead.len() < MOST_LEAD => {
-                item.lead.push_str(&text)
+                item.lead.push_str(&text);
             }
             Event::Code(text) if item.code.is_none() => item.code = Some(text.into_string()),
             _ => {}

@@ -227,7 +227,7 @@ impl Check<'_> {
                 }
             }
             Proof::Pending => {
-                self.error(item.offset, rule, format!("gate {id} is ticked, and waits for its device"))
+                self.error(item.offset, rule, format!("gate {id} is ticked, and waits for its device"));
             }
             Proof::Missing => {
                 let why = if gate.reason.is_empty() { String::new() } else { format!(" ({})", gate.reason) };

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::template::{Template, Unusable};
-use super::tests::{PLAIN, Text, incident, outline, write, write_into};
+use super::tests::{PLAIN, incident, outline, write, write_into};
 use super::*;
 
 fn hostile() -> impl Strategy<Value = String> {

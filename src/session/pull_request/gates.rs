@@ -70,7 +70,7 @@ impl Session {
             match own.gate(&gate.id) {
                 None => changes.push(CheckChange::Removed(gate.id.clone())),
                 Some(now) if now.digest() != gate.digest() => {
-                    changes.push(CheckChange::Changed(gate.id.clone()))
+                    changes.push(CheckChange::Changed(gate.id.clone()));
                 }
                 Some(_) => {}
             }

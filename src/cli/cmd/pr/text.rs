@@ -27,9 +27,9 @@ pub(super) struct TextArgs {
     /// Edit it first, in the editor that git uses; an emptied text is no text
     #[arg(long)]
     pub(super) edit: bool,
-    /// Show it as GitHub would: a page, into FILE or onto stdout
-    #[arg(long, value_name = "FILE", num_args = 0..=1)]
-    html: Option<Option<PathBuf>>,
+    /// Show it as GitHub would: a page, into FILE, or onto stdout when no file is named
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    html: Option<PathBuf>,
 }
 
 impl TextArgs {
@@ -49,12 +49,12 @@ impl TextArgs {
         let text = &draft.text;
         match &self.html {
             None => Ok(Reply::new(view, format!("Title: {}\n\n{}", text.title, text.body)).paged()),
-            Some(None) => {
+            Some(path) if path.as_os_str() == "-" => {
                 let page = html::page(&text.title, &text.body);
                 view["html"] = page.clone().into();
                 Ok(Reply::new(view, page))
             }
-            Some(Some(path)) => {
+            Some(path) => {
                 let page = html::page(&text.title, &text.body);
                 std::fs::write(path, page).map_err(|e| {
                     Error::refused(format!("{} cannot be written", path.display()))
