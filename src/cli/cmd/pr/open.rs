@@ -158,15 +158,12 @@ fn rehearsed(id: &Oid, opening: &Opening, requests: &[Request]) -> Reply {
 fn plan(opening: &Opening, requests: &[Request]) -> Text {
     let wish = &opening.wish;
     let mut text = Text::new();
-    match &opening.decision {
-        Some(Decision::Update(pull, _)) => {
-            text.push(Style::Bold, format!("update pull request #{}\n", pull.number));
-            text.field("Page", &pull.html_url);
-        }
-        _ => {
-            text.push(Style::Bold, "open a draft pull request\n");
-            text.field("Title", &wish.title);
-        }
+    if let Some(Decision::Update(pull, _)) = &opening.decision {
+        text.push(Style::Bold, format!("update pull request #{}\n", pull.number));
+        text.field("Page", &pull.html_url);
+    } else {
+        text.push(Style::Bold, "open a draft pull request\n");
+        text.field("Title", &wish.title);
     }
     text.field(
         "From",
