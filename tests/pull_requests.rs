@@ -238,6 +238,73 @@ fn consent_is_demanded_before_anything_is_asked() {
     scene.pr(&["--dry-run"]).expect(2);
 }
 
+/// Runs a program at a terminal, types an answer when it asks, and says what was on the screen.
+const AT_A_TERMINAL: &str = r"
+import os, pty, sys
+pid, screen = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[2], sys.argv[2:])
+seen, typed = b'', False
+while True:
+    try:
+        chunk = os.read(screen, 4096)
+    except OSError:
+        break
+    if not chunk:
+        break
+    seen += chunk
+    if b'[y/N]' in seen and not typed:
+        os.write(screen, sys.argv[1].encode() + b'\n')
+        typed = True
+sys.stdout.buffer.write(seen)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+";
+
+#[test]
+fn a_terminal_is_shown_the_plan_and_asked() {
+    let scene = Scene::pushed("asked");
+    let answer = |typed: &str| {
+        let mut command = scene.repo.command("python3");
+        command.args(["-c", AT_A_TERMINAL, typed, "git", "incident", "pr", "--open"]);
+        command.env("GIT_INCIDENT_GITHUB_API", &the().address).env("GH_TOKEN", token_of("ada"));
+        quiet(common::finish(command.output()))
+    };
+    for no in ["n", "", "yellow"] {
+        let ran = answer(no).expect(1).says("not opened: no yes was given");
+        let ran = ran.says("ada/asked topic at").says("ada/asked main").says("token from $GH_TOKEN");
+        ran.says("POST /repos/ada/asked/pulls").says("git-incident:begin").says("Open it as a draft?");
+        assert!(scene.written().is_empty());
+    }
+    answer("y").expect(0).says("opened draft #");
+    answer("n").expect(0).says("says that already").never_says("[y/N]");
+    assert!(scene.pull().draft);
+}
+
+#[test]
+fn the_base_is_what_the_remote_has() {
+    let scene = Scene::pushed("based");
+    // Only the remote has the branch; the local main is ahead of the remote's.
+    scene.repo.git(&["push", "-q", "origin", "main:refs/heads/develop"]);
+    scene.repo.git(&["fetch", "-q", "origin"]);
+    scene.repo.git(&["branch", "-q", "-f", "main", "topic"]);
+    let view = scene.pr(&["--open", "--dry-run", "--json", "--base", "develop"]).expect(0).json();
+    assert_eq!(view["base"], "develop");
+    let view = scene.pr(&["--open", "--yes", "--json", "--base", "origin/main"]).expect(0).json();
+    assert_eq!(view["base"], "main");
+    assert!(view["body"].as_str().is_some_and(|body| body.contains("`value`")), "{view}");
+    scene.pr(&["--open", "--yes", "--base", "HEAD~1"]).expect(1).says("no branch");
+    scene.pr(&["--open", "--yes", "--base", "topic"]).refuses(1);
+    // The configuration of the team, then the remote's own HEAD.
+    let team = "[pr]\nbase = \"develop\"\nlabels = [\"team\"]\nmilestone = \"v1\"\n";
+    scene.repo.write(".git-incident.toml", team);
+    let view = scene.pr(&["--open", "--dry-run", "--json"]).expect(0).json();
+    assert_eq!(view["base"], "develop");
+    assert!(view["requests"].to_string().contains("team"));
+    std::fs::remove_file(scene.repo.path().join(".git-incident.toml")).expect("it was there");
+    scene.repo.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/develop"]);
+    assert_eq!(scene.pr(&["--open", "--dry-run", "--json"]).expect(0).json()["base"], "develop");
+}
+
 #[test]
 fn a_dry_run_prints_the_requests_and_sends_none() {
     let scene = Scene::new("dry");
@@ -289,10 +356,11 @@ fn the_state_of_gates_and_notes_is_shown() {
     let ran = scene
         .pr(&["--open", "--yes", "--json"])
         .expect(0)
-        .says("fast pending")
+        .says("fast not-run")
         .says("git incident sync origin");
     let view = ran.json();
-    assert_eq!(view["gates"][0]["verdict"], "pending");
+    assert_eq!(view["gates"][0]["gate"], "fast");
+    assert_eq!(view["gates"][0]["ticked"], false);
     assert_eq!(view["notes"]["state"], "absent");
     scene.repo.push_notes();
     let view = scene.pr(&["--open", "--yes", "--json"]).expect(0).json();

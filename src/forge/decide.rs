@@ -235,8 +235,12 @@ impl Wish {
                 .because(pull.html_url.clone())
                 .hint("paste the block with both of its marker lines where it belongs: git incident pr")
         };
-        let fresh =
-            markers::find(&self.body).map_err(|_| Error::bug("the text has no block of its own"))?.block;
+        let fresh = markers::find(&self.body).map_err(|problem| {
+            Error::refused("the text has no block that could replace the one of the pull request")
+                .because(problem.explain().replace("its description", "the text"))
+                .hint("leave both marker lines where they are when editing")
+        })?;
+        let fresh = fresh.block;
         let there = markers::find(pull.description()).map_err(damaged)?;
         if there.edited() && !self.force {
             return Err(Error::refused(format!(

@@ -13,9 +13,8 @@ use crate::forge::{Decision, Forge, Opened, Repository, Request, Wish, host};
 use crate::git::remotes::{self, RemotePlace, Settings};
 use crate::git::{credentials, program::Git};
 use crate::model::incident::Incident;
-use crate::model::status::Verdict;
-use crate::model::{Error, Oid, Result, canonical, describe};
-use crate::report::pull_request::{PullRequestText, markers};
+use crate::model::{Error, Oid, Result, canonical};
+use crate::report::pull_request::PullRequestText;
 
 /// The variable with the seconds one request may take.
 const PATIENCE: &str = "GIT_INCIDENT_GITHUB_TIMEOUT";
@@ -44,17 +43,6 @@ pub struct OpenOptions {
     pub again: bool,
 }
 
-/// What a gate says of the branch's tip.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GateState {
-    /// The gate.
-    pub gate: String,
-    /// Its verdict; `None` while it is pending.
-    pub verdict: Option<Verdict>,
-    /// What to know about that.
-    pub note: String,
-}
-
 /// Whether reviewers can get the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotesState {
@@ -74,8 +62,6 @@ pub struct Opening {
     pub decision: Option<Decision>,
     /// The branch's tip.
     pub tip: Oid,
-    /// The gates' state there.
-    pub gates: Vec<GateState>,
     /// The notes' state there.
     pub notes: NotesState,
     /// The API's address.
@@ -146,7 +132,6 @@ impl Session {
     /// The branch is not pushed; there is no token; GitHub says no; there is a pull request that must not be touched.
     pub fn prepare_opening(
         &self,
-        incident: &Incident,
         range: &Range,
         text: &PullRequestText,
         options: &OpenOptions,
@@ -164,8 +149,7 @@ impl Session {
             .hint("or name another base: --base BRANCH"));
         }
         let base_remote = settings.base_remote(&head.branch, &head.remote);
-        let named_base =
-            self.named_base(&git, &settings, options, base_remote.as_deref().unwrap_or(&head.remote))?;
+        let named_base = self.named_base(&git, &settings, options)?;
         let mut remarks = Vec::new();
         let notes = self.check_pushed(&git, &head, rehearsal, &mut remarks)?;
 
@@ -195,10 +179,16 @@ impl Session {
             Some(forge) => asked(forge, &own, other)?,
             None => (own.clone(), other.unwrap_or(own), None),
         };
-        let base = match named_base.or(default) {
-            Some(base) => base,
-            None => "main".to_owned(),
+        // The HEAD of a fork says nothing of its parent's.
+        let tracked = if own == target || base_remote.is_some() || default.is_none() {
+            remote_head(&git, base_remote.as_deref().unwrap_or(&head.remote))
+        } else {
+            None
         };
+        let base = named_base.or(tracked).or(default).unwrap_or_else(|| {
+            remarks.push("the repository's default branch is not known here; taken for main".to_owned());
+            "main".to_owned()
+        });
         if own == target && base == head.there {
             return Err(Error::refused(format!("{base:?} is the branch it would go to"))
                 .hint("put the change on a branch of its own: git switch -c NAME, then push that")
@@ -211,7 +201,7 @@ impl Session {
             head_repository: own,
             branch: head.there.clone(),
             title: text.title.clone(),
-            body: with_block(&text.body),
+            body: text.body.clone(),
             at_first: extras(&pr.labels, &pr.reviewers, pr.milestone.as_deref()),
             always: extras(&options.labels, &options.reviewers, options.milestone.as_deref()),
             force: options.force,
@@ -227,20 +217,9 @@ impl Session {
             },
             ..notes
         };
-        let gates = self.gates_of_tip(incident, &head.tip, &mut remarks);
         let decision = forge.as_ref().map(|forge| forge.resolve(&wish)).transpose()?;
         let token_source = forge.as_ref().map(|f| f.token_source().to_owned()).unwrap_or_default();
-        Ok(Opening {
-            wish,
-            decision,
-            tip: head.tip,
-            gates,
-            notes,
-            api: api_base,
-            token_source,
-            remarks,
-            forge,
-        })
+        Ok(Opening { wish, decision, tip: head.tip, notes, api: api_base, token_source, remarks, forge })
     }
 
     /// Does it, and records where the text went.
@@ -344,14 +323,8 @@ impl Session {
         Ok(NotesState { state, send: if same { String::new() } else { send }, fetch: String::new() })
     }
 
-    /// The branch it goes to, as far as it is named here: the option, the configuration, the remote's HEAD.
-    fn named_base(
-        &self,
-        git: &Git,
-        settings: &Settings,
-        options: &OpenOptions,
-        remote: &str,
-    ) -> Result<Option<String>> {
+    /// The branch it goes to, as far as a person named it: by the option, or in the configuration.
+    fn named_base(&self, git: &Git, settings: &Settings, options: &OpenOptions) -> Result<Option<String>> {
         if let Some(named) = &options.base {
             let mut short = named.strip_prefix("refs/heads/").unwrap_or(named);
             short = short.strip_prefix("refs/remotes/").unwrap_or(short);
@@ -372,43 +345,41 @@ impl Session {
             }
             return Ok(Some(short.to_owned()));
         }
-        if let Some(base) = &self.config()?.pr.base {
-            return Ok(Some(base.clone()));
-        }
-        let prefix = format!("refs/remotes/{remote}/");
-        let head = git.call(["symbolic-ref", "-q", &format!("{prefix}HEAD")]).text_if_any().ok().flatten();
-        Ok(head.and_then(|name| name.strip_prefix(&prefix).map(str::to_owned)))
+        Ok(self.config()?.pr.base.clone())
     }
 
-    /// What the gates say of the tip: those that are due, and those of the record.
-    fn gates_of_tip(&self, incident: &Incident, tip: &Oid, remarks: &mut Vec<String>) -> Vec<GateState> {
-        let Ok(tree) = self.repo.tree_of(tip) else {
-            return Vec::new();
-        };
-        let pending = self.pending_gates();
-        let recorded = describe::newest_gates(incident);
-        let mut all: Vec<GateState> = recorded
-            .iter()
-            .filter(|g| g.tree.as_ref() == Some(&tree))
-            .map(|g| GateState { gate: g.gate.clone(), verdict: Some(g.verdict), note: g.device.clone() })
-            .collect();
-        let due = self.subject_of(tip, false).and_then(|subject| self.examine(&subject));
-        let due: Vec<String> = match due {
-            Ok(examined) => examined.jobs.into_iter().map(|job| job.gate.id).collect(),
-            Err(error) => {
-                remarks.push(format!("which gates are due is not known: {error}"));
-                Vec::new()
-            }
-        };
-        let waiting = pending.iter().filter(|p| p.tree == tree).map(|p| (p.gate.clone(), p.reason.clone()));
-        let due = due.into_iter().map(|gate| (gate, "due, and not run on this tree".to_owned()));
-        for (gate, note) in waiting.chain(due) {
-            if !all.iter().any(|known| known.gate == gate) {
-                all.push(GateState { gate, verdict: None, note });
+    /// What the text is made of: the revision that stands here for the branch it goes to, and the branch itself.
+    /// What the remote has is preferred: a local branch of that name may be old, or ahead.
+    ///
+    /// # Errors
+    /// It is no branch; git cannot read its configuration.
+    pub fn ends_to_open(&self, base: Option<&str>, head: Option<&str>) -> Result<(Option<String>, String)> {
+        let branch = self.branch_to_open(head)?;
+        let git = self.git();
+        let settings = Settings::read(&git)?;
+        let pushed_to = settings.push_target(&branch).map(|target| target.remote).unwrap_or_default();
+        let goes_to = settings.base_remote(&branch, &pushed_to);
+        let configured = self.config()?.pr.base.clone();
+        let remotes = goes_to.iter().chain(std::iter::once(&pushed_to)).filter(|remote| !remote.is_empty());
+        for remote in remotes {
+            let name = match base.map(str::to_owned).or_else(|| configured.clone()) {
+                Some(named) => Some(named.strip_prefix("refs/heads/").unwrap_or(&named).to_owned()),
+                None => remote_head(&git, remote),
+            };
+            let tracked = name.map(|name| format!("refs/remotes/{remote}/{name}"));
+            if let Some(tracked) = tracked.filter(|name| self.repo.resolve_commit(name).is_ok()) {
+                return Ok((Some(tracked), branch));
             }
         }
-        all
+        Ok((base.map(str::to_owned), branch))
     }
+}
+
+/// The default branch of a remote, as this clone knows it.
+fn remote_head(git: &Git, remote: &str) -> Option<String> {
+    let prefix = format!("refs/remotes/{remote}/");
+    let head = git.call(["symbolic-ref", "-q", &format!("{prefix}HEAD")]).text_if_any().ok().flatten();
+    head.and_then(|name| name.strip_prefix(&prefix).map(str::to_owned))
 }
 
 fn connect(git: &Git, api: host::Api) -> Result<Forge> {
@@ -458,14 +429,6 @@ fn named_repository(named: &str) -> Result<Repository> {
         Error::usage(format!("{named:?} is no repository of GitHub's"))
             .hint("write it like --repo OWNER/NAME")
     })
-}
-
-/// The body with its block marked, so that it can be updated later.
-fn with_block(body: &str) -> String {
-    match markers::find(body) {
-        Ok(_) => body.to_owned(),
-        Err(_) => format!("{}\n", markers::wrap(body)),
-    }
 }
 
 /// `ORG/TEAM` and `@name` among reviewers are told apart here.

@@ -49,16 +49,21 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     let session = open_session()?;
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
     let standing = session.standing(&incident);
-    let head = if args.open.open { Some(session.branch_to_open(args.head.as_deref())?) } else { args.head };
-    let range = session.pull_request_range(&incident, args.base.as_deref(), head.as_deref())?;
-    let options = args.text.options(args.base.as_deref());
+    let (base, head) = if args.open.open {
+        let (base, branch) = session.ends_to_open(args.base.as_deref(), args.head.as_deref())?;
+        (base, Some(branch))
+    } else {
+        (args.base.clone(), args.head)
+    };
+    let range = session.pull_request_range(&incident, base.as_deref(), head.as_deref())?;
+    let options = args.text.options(base.as_deref());
     let mut draft = session.draft_pull_request(&incident, &standing, &range, &options)?;
     text::remarks(&draft);
     if args.text.edit {
         draft.text = text::edit(&session, &draft.text)?;
     }
     if args.open.open {
-        return open::run(&session, (&id, &incident), &range, &draft.text, (args.base, head), &args.open);
+        return open::run(&session, (&id, &incident), &range, &draft, (args.base, head), &args.open);
     }
     session.record_pull_request(&id, &incident, &draft.text)?;
     let mut view = json!({

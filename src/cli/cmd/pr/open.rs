@@ -8,10 +8,13 @@ use crate::cli::ui::{self, Style, Text};
 use crate::forge::{Decision, Request};
 use crate::model::incident::Incident;
 use crate::model::{Error, Oid, Result};
-use crate::report::pull_request::PullRequestText;
+use crate::report::pull_request::gates::Proof;
 use crate::session::Session;
 use crate::session::documents::Range;
 use crate::session::opening::{OpenOptions, Opening};
+use crate::session::pull_request::PullRequestDraft;
+
+use super::text::gate_view;
 
 /// Arguments of `pr --open`.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -68,7 +71,7 @@ pub(super) fn run(
     session: &Session,
     (id, incident): (&Oid, &Incident),
     range: &Range,
-    text: &PullRequestText,
+    draft: &PullRequestDraft,
     (base, head): (Option<String>, Option<String>),
     args: &OpenArgs,
 ) -> Result<Reply> {
@@ -82,22 +85,23 @@ pub(super) fn run(
         force: args.force,
         again: args.again,
     };
-    let opening = session.prepare_opening(incident, range, text, &options, args.dry_run)?;
+    let text = &draft.text;
+    let opening = session.prepare_opening(range, text, &options, args.dry_run)?;
     for remark in &opening.remarks {
         ui::remark(remark);
     }
     let requests = opening.requests();
     if args.dry_run {
-        return Ok(rehearsed(id, &opening, &requests));
+        return Ok(rehearsed(id, draft, &opening, &requests));
     }
     if requests.is_empty() {
         // Nothing to ask a yes for; recorded all the same, should it have been opened from another clone.
         let opened =
             session.carry_out_opening(id, incident, text, &opening).map_err(|broken| broken.error)?;
         let line = format!("#{} says that already: {}\n", opened.number, opened.url);
-        return Ok(Reply::new(view(id, &opening, Some(&opened)), line));
+        return Ok(Reply::new(view(id, draft, &opening, Some(&opened)), line));
     }
-    ui::say(&plan(&opening, &requests));
+    ui::say(&plan(draft, &opening, &requests));
     if !args.yes {
         let question = match opening.decision {
             Some(Decision::Update(..)) => "Update it? [y/N]",
@@ -117,11 +121,11 @@ pub(super) fn run(
             if !opened.draft {
                 line.push_str("it is no draft any more: somebody made it ready on its page\n");
             }
-            Ok(Reply::new(view(id, &opening, Some(&opened)), line))
+            Ok(Reply::new(view(id, draft, &opening, Some(&opened)), line))
         }
         Err(broken) if broken.no_drafts => {
             ui::error(&broken.error);
-            let mut view = view(id, &opening, None);
+            let mut view = view(id, draft, &opening, None);
             view["error"] = json!({
                 "what": broken.error.what(), "causes": broken.error.causes(),
                 "hints": broken.error.hints(), "exit": broken.error.kind().exit_code(),
@@ -137,8 +141,8 @@ fn as_json(request: &Request) -> Value {
     json!({"method": request.method().to_string(), "path": request.target(), "body": request.body()})
 }
 
-fn rehearsed(id: &Oid, opening: &Opening, requests: &[Request]) -> Reply {
-    let mut view = view(id, opening, None);
+fn rehearsed(id: &Oid, draft: &PullRequestDraft, opening: &Opening, requests: &[Request]) -> Reply {
+    let mut view = view(id, draft, opening, None);
     view["dry_run"] = true.into();
     view["requests"] = requests.iter().map(as_json).collect();
     let mut text = Text::new().line(format!("would be sent to {}:", opening.api));
@@ -155,7 +159,7 @@ fn rehearsed(id: &Oid, opening: &Opening, requests: &[Request]) -> Reply {
 }
 
 /// What is about to happen, before the question.
-fn plan(opening: &Opening, requests: &[Request]) -> Text {
+fn plan(draft: &PullRequestDraft, opening: &Opening, requests: &[Request]) -> Text {
     let wish = &opening.wish;
     let mut text = Text::new();
     if let Some(Decision::Update(pull, _)) = &opening.decision {
@@ -171,15 +175,15 @@ fn plan(opening: &Opening, requests: &[Request]) -> Text {
     );
     text.field("To", &format!("{} {}", wish.base_repository, wish.base));
     text.field("Sent to", &format!("{}, with the token from {}", opening.api, opening.token_source));
-    for gate in &opening.gates {
-        let (style, said) = match gate.verdict {
-            Some(verdict) if verdict.to_string() == "pass" => (Style::Green, verdict.to_string()),
-            Some(verdict) => (Style::Red, verdict.to_string()),
-            None => (Style::Yellow, "pending".to_owned()),
+    for gate in &draft.gates {
+        let style = match gate.proof {
+            Proof::Counts(_) if gate.ticked() => Style::Green,
+            Proof::Counts(_) => Style::Red,
+            _ => Style::Yellow,
         };
-        let note = if gate.note.is_empty() { String::new() } else { format!(" ({})", gate.note) };
+        let note = if gate.reason.is_empty() { String::new() } else { format!(" ({})", gate.reason) };
         text.push(Style::Dim, format!("{:<12} ", "Gate"));
-        text.push(style, format!("{} {said}{note}\n", gate.gate));
+        text.push(style, format!("{} {}{note}\n", gate.gate, gate.word()));
     }
     match opening.notes.state {
         "synced" => text.field("Notes", "the ledger is there, too"),
@@ -197,13 +201,13 @@ fn plan(opening: &Opening, requests: &[Request]) -> Text {
     text
 }
 
-fn view(id: &Oid, opening: &Opening, opened: Option<&crate::forge::Opened>) -> Value {
+fn view(
+    id: &Oid,
+    draft: &PullRequestDraft,
+    opening: &Opening,
+    opened: Option<&crate::forge::Opened>,
+) -> Value {
     let wish = &opening.wish;
-    let gates: Vec<Value> = opening
-        .gates
-        .iter()
-        .map(|g| json!({"gate": g.gate, "verdict": g.verdict.map_or_else(|| "pending".to_owned(), |v| v.to_string()), "note": g.note}))
-        .collect();
     json!({
         "incident": id,
         "title": wish.title,
@@ -214,7 +218,8 @@ fn view(id: &Oid, opening: &Opening, opened: Option<&crate::forge::Opened>) -> V
         "branch": wish.branch,
         "head": opening.tip,
         "api": opening.api,
-        "gates": gates,
+        "gates": draft.gates.iter().map(gate_view).collect::<Vec<_>>(),
+        "remarks": opening.remarks,
         "notes": {"state": opening.notes.state, "send": opening.notes.send, "fetch": opening.notes.fetch},
         "dry_run": false,
         "number": opened.map(|o| o.number),

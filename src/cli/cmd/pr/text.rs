@@ -111,7 +111,7 @@ pub(super) fn add_to_view(view: &mut Value, draft: &PullRequestDraft) {
     view["remarks"] = json!(draft.remarks);
 }
 
-fn gate_view(gate: &GateLine) -> Value {
+pub(super) fn gate_view(gate: &GateLine) -> Value {
     let (state, verdict) = match gate.proof {
         Proof::Counts(verdict) => ("counts", Some(verdict)),
         Proof::Claimed(verdict) => ("claimed", Some(verdict)),
