@@ -185,7 +185,13 @@ impl Session {
         } else {
             None
         };
-        let base = named_base.or(tracked).or(default).unwrap_or_else(|| {
+        let usual = || {
+            let there = |name: &&str| {
+                self.repo.resolve_commit(&format!("refs/remotes/{}/{name}", head.remote)).is_ok()
+            };
+            ["main", "master"].into_iter().find(there).map(str::to_owned)
+        };
+        let base = named_base.or(tracked).or(default).or_else(usual).unwrap_or_else(|| {
             remarks.push("the repository's default branch is not known here; taken for main".to_owned());
             "main".to_owned()
         });
