@@ -136,8 +136,7 @@ fn lies_are_found_wherever_they_stand() {
     let line = usize::try_from(found["line"].as_u64().expect("a line")).expect("small");
     assert!(forged.lines().nth(line - 1).is_some_and(|l| l.starts_with("- [x] gate `gpu`")));
     assert_eq!((&found["severity"], &found["column"]), (&"error".into(), &1.into()));
-    let hidden: String =
-        text.lines().filter(|l| !l.contains("gate `gpu`")).map(|l| format!("{l}\n")).collect();
+    let hidden: String = text.lines().filter(|l| !l.contains("gate `gpu`")).flat_map(|l| [l, "\n"]).collect();
     let ran = check(&repo, &hidden, &["--format", "json"]).expect(1);
     assert_eq!(rules(&ran), ["block-edited", "gate-not-shown"]);
     let elsewhere = format!("* [X] Gate `gpu` passed on my machine\n\n{text}");
@@ -200,7 +199,7 @@ fn a_change_to_the_checks_is_said() {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
     let silent: String =
-        text.lines().filter(|l| !l.starts_with("- this change")).map(|l| format!("{l}\n")).collect();
+        text.lines().filter(|l| !l.starts_with("- this change")).flat_map(|l| [l, "\n"]).collect();
     let ran = check(&repo, &silent, &["--format", "json"]).expect(1);
     assert_eq!(
         rules(&ran),
