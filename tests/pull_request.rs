@@ -136,8 +136,7 @@ fn lies_are_found_wherever_they_stand() {
     let line = usize::try_from(found["line"].as_u64().expect("a line")).expect("small");
     assert!(forged.lines().nth(line - 1).is_some_and(|l| l.starts_with("- [x] gate `gpu`")));
     assert_eq!((&found["severity"], &found["column"]), (&"error".into(), &1.into()));
-    let hidden: String =
-        text.lines().filter(|l| !l.contains("gate `gpu`")).map(|l| format!("{l}\n")).collect();
+    let hidden: String = text.lines().filter(|l| !l.contains("gate `gpu`")).flat_map(|l| [l, "\n"]).collect();
     let ran = check(&repo, &hidden, &["--format", "json"]).expect(1);
     assert_eq!(rules(&ran), ["block-edited", "gate-not-shown"]);
     let elsewhere = format!("* [X] Gate `gpu` passed on my machine\n\n{text}");
@@ -200,7 +199,7 @@ fn a_change_to_the_checks_is_said() {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
     let silent: String =
-        text.lines().filter(|l| !l.starts_with("- this change")).map(|l| format!("{l}\n")).collect();
+        text.lines().filter(|l| !l.starts_with("- this change")).flat_map(|l| [l, "\n"]).collect();
     let ran = check(&repo, &silent, &["--format", "json"]).expect(1);
     assert_eq!(
         rules(&ran),
@@ -349,4 +348,55 @@ fn a_head_without_the_fix_proves_nothing() {
         text.contains("- [ ] repro `sh check.sh`") && text.contains("; the head does not hold that fix"),
         "{text}"
     );
+}
+
+#[test]
+fn nothing_of_the_repository_is_run_for_a_text() {
+    let repo = proven(&[]);
+    let ran = repo.root().join("ran");
+    let gate = format!(
+        "[[gate]]\nid = \"probe\"\nkind = \"command\"\ndevice = \"custom:touch {0}\"\nrun = \"touch {0}\"\n",
+        ran.display()
+    );
+    repo.write(".git-incident.toml", &gate);
+    repo.commit("Bring a gate");
+    let text = body(&repo, &[]);
+    assert!(
+        text.contains("- [ ] gate `probe`: not-run") && text.contains("- this change adds the gate `probe`"),
+        "{text}"
+    );
+    check(&repo, &text, &[]).expect(0);
+    assert!(!ran.exists(), "nobody has approved it");
+}
+
+#[test]
+fn templates_stand_at_the_top_and_in_docs_too() {
+    let repo = proven(&[("docs/Pull_Request_Template.md", "# Root cause\n")]);
+    assert!(body(&repo, &[]).starts_with("# Root cause\n\nsomebody wrote bad\n"));
+    repo.git(&["switch", "-q", "main"]);
+    repo.write("PULL_REQUEST_TEMPLATE.md", "# Fix\n");
+    repo.commit("Another one, which counts first");
+    repo.git(&["switch", "-q", "topic"]);
+    assert!(body(&repo, &[]).starts_with("# Fix\n\n- Make the value good\n"));
+}
+
+#[test]
+fn a_template_that_cannot_be_used_is_said_to_be_left_out() {
+    for (template, why) in [
+        ("<!-- git-incident:end -->\n".to_owned(), "markers"),
+        ("x\n".repeat(20_000), "larger than 24,000 bytes"),
+    ] {
+        let repo = proven(&[(".github/pull_request_template.md", &template)]);
+        let ran = repo.incident(&["pr"]).expect(0).says("is not used").says(why);
+        assert!(ran.stdout.contains("\n\n<!-- git-incident:begin"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn the_base_names_the_owners_and_none_of_them_is_called() {
+    let repo = proven(&[(".github/CODEOWNERS", "value @org/values\n")]);
+    repo.write(".github/CODEOWNERS", "* @everybody @in @the @world\n");
+    repo.commit("Call everybody");
+    let text = body(&repo, &[]);
+    assert!(text.contains("- `@org/values`: ") && !text.contains("@everybody"), "{text}");
 }

@@ -50,7 +50,7 @@ const TEXT: &str = include_str!("../templates/workflow-github.yml");
 #[test]
 fn it_may_read_and_nothing_else() {
     let code: String =
-        TEXT.lines().filter(|l| !l.trim_start().starts_with('#')).map(|l| format!("{l}\n")).collect();
+        TEXT.lines().filter(|l| !l.trim_start().starts_with('#')).flat_map(|l| [l, "\n"]).collect();
     assert!(code.contains("\non:\n  pull_request:\n") && !code.contains("pull_request_target"));
     assert!(
         code.contains("\npermissions:\n  contents: read\n  pull-requests: read\n\n"),

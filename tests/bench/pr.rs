@@ -94,15 +94,15 @@ impl Scene {
         scene.write(".github/workflows/ci.yml", "name: ci\non: pull_request\n");
         for third in 0..3 {
             for n in (0..FILES).filter(|n| n % 3 == third) {
-                let lines: String = (0..60).map(|line| format!("value {line} of file {n}\n")).collect();
-                scene.write(&format!("src/part{}/file{n}.c", n % 20), &lines);
+                let lines: Vec<String> = (0..60).map(|line| format!("value {line} of file {n}\n")).collect();
+                scene.write(&format!("src/part{}/file{n}.c", n % 20), &lines.concat());
             }
             scene.git(&["add", "."]);
             scene.git(&["-c", &format!("user.name=Author {third}"), "commit", "-q", "-m", "Start"]);
         }
         scene.git(&["switch", "-q", "-c", "topic"]);
         for n in 0..FILES {
-            let lines: String = (0..60)
+            let lines: Vec<String> = (0..60)
                 .map(|line| {
                     if line % 25 == n % 25 {
                         format!("mended {line} of file {n}\n")
@@ -111,7 +111,7 @@ impl Scene {
                     }
                 })
                 .collect();
-            scene.write(&format!("src/part{}/file{n}.c", n % 20), &lines);
+            scene.write(&format!("src/part{}/file{n}.c", n % 20), &lines.concat());
         }
         scene.git(&["commit", "-q", "-a", "-m", "Mend every file"]);
         scene.git(&["gc", "-q"]);

@@ -7,7 +7,7 @@ mod text;
 
 use serde_json::json;
 
-use crate::cli::{Reply, open_session};
+use crate::cli::{Reply, open_session, ui};
 use crate::model::Result;
 
 /// Arguments of `pr`.
@@ -65,7 +65,10 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     if args.open.open {
         return open::run(&session, (&id, &incident), &range, &draft, (args.base, head), &args.open);
     }
-    session.record_pull_request(&id, &incident, &draft.text)?;
+    if let Err(error) = session.record_pull_request(&id, &incident, &draft.text) {
+        // The text is what was asked for; a repository that takes no notes is no reason to keep it back.
+        ui::remark(&format!("that this text was made could not be recorded: {error}"));
+    }
     let mut view = json!({
         "incident": id, "title": draft.text.title, "body": draft.text.body,
         "base": range.base, "head": range.tip, "missing": standing.missing,

@@ -78,15 +78,20 @@ pub fn named_incident(body: &str) -> Option<(String, usize)> {
     for (at, line) in last {
         if let Some((key, value)) = line.split_once(':')
             && key.eq_ignore_ascii_case("incident")
+            && !value.trim().eq_ignore_ascii_case("none")
             && let Some(name) = word(value)
         {
             return Some((name, *at));
         }
     }
     let found = markers::find(body).ok()?;
-    let start = found.before.len();
-    let (_, rest) = found.block.split_once("Incident `")?;
-    Some((word(rest.split_once('`')?.0)?, start))
+    Some((word(in_block(&found.block)?)?, found.before.len()))
+}
+
+/// The incident that a block names.
+fn in_block(block: &str) -> Option<&str> {
+    let (_, rest) = block.split_once("Incident `")?;
+    rest.split_once('`').map(|(name, _)| name)
 }
 
 /// Holds a description against what is known. Total; in the order of the description.
@@ -101,6 +106,13 @@ pub fn check(body: &str, facts: &Facts<'_>) -> Vec<Diagnostic> {
         Ok(found) => {
             if found.edited() {
                 check.warn(start, "block-edited", "the generated part was edited by hand: git incident pr writes it anew; put your own words outside of it");
+            }
+            let meant = facts.incident.and_then(|(incident, _)| incident.id.as_ref());
+            if let (Some(named), Some(meant)) = (in_block(&found.block), meant)
+                && named != meant.short()
+            {
+                let meant = meant.short();
+                check.error(start, "incident-mismatch", format!("the generated part is about incident {named}, and the last paragraph names {meant}: git incident pr writes it anew"));
             }
             check.shown(facts, &items, start, &found.block);
             check.behind(facts, &items, start, &found.block);

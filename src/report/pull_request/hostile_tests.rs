@@ -138,6 +138,13 @@ fn calls(body: &str) -> String {
             pulldown_cmark::Event::End(pulldown_cmark::TagEnd::CodeBlock) => in_code = false,
             pulldown_cmark::Event::Text(text) if !in_code => prose.push_str(&text),
             pulldown_cmark::Event::Code(_) => prose.push('`'),
+            // A keyword reaches over a line end, not over the end of a block.
+            pulldown_cmark::Event::End(
+                pulldown_cmark::TagEnd::Paragraph
+                | pulldown_cmark::TagEnd::Item
+                | pulldown_cmark::TagEnd::TableCell
+                | pulldown_cmark::TagEnd::Heading(_),
+            ) => prose.push('.'),
             _ => prose.push(' '),
         }
     }

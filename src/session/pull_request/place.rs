@@ -1,6 +1,7 @@
 //! Addresses: of files on the forge, and of the place that notes can be fetched from.
 
 use super::super::Session;
+use crate::git::remote_url::{self, RemoteUrl};
 use crate::model::Oid;
 
 /// What git's configuration says of the remote that the branch is pushed to.
@@ -25,46 +26,20 @@ impl Place {
         config(&format!("remote.{remote}.url")).map_or_else(Self::default, |url| Self::read(&url))
     }
 
-    /// Reads a remote's address. A user, a password and a port in it are not repeated.
+    /// Reads a remote's address. A user and a password in it are not repeated, nor is a place that only this
+    /// machine has, or a name that only its SSH configuration knows.
     fn read(url: &str) -> Self {
-        let (scheme, rest) = match url.split_once("://") {
-            Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest),
-            // `host:path` as scp has it; a path of this machine has no colon before its first slash.
-            None => match url.split_once(':') {
-                Some((host, path)) if !host.contains('/') && host.len() > 1 => {
-                    return Self::of_parts("ssh", host, path);
-                }
-                _ => return Self::default(),
-            },
+        let RemoteUrl::Hosted(hosted) = remote_url::read(url) else {
+            return Self::default();
         };
-        match rest.split_once('/') {
-            Some((host, path)) => Self::of_parts(&scheme, host, path),
-            None => Self::default(),
-        }
-    }
-
-    fn of_parts(scheme: &str, host: &str, path: &str) -> Self {
-        let host = host.rsplit('@').next().unwrap_or_default();
-        let name = host.split(':').next().unwrap_or_default().to_ascii_lowercase();
-        let path = path.trim_matches('/');
-        let plain = |text: &str, more: &[u8]| {
-            !text.is_empty()
-                && !text.starts_with('-')
-                && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b) || more.contains(&b))
-        };
-        let segments: Vec<&str> = path.split('/').collect();
-        let sound = plain(&name, b"") && segments.iter().all(|s| plain(s, b"~") && *s != ".." && *s != ".");
-        if !sound || !matches!(scheme, "https" | "http" | "ssh" | "git") {
+        if !hosted.host.contains('.') {
             return Self::default();
         }
-        let notes = match scheme {
-            "ssh" => format!("ssh://git@{host}/{path}"),
-            _ => format!("{scheme}://{host}/{path}"),
-        };
+        let notes =
+            if hosted.ssh { format!("ssh://git@{hosted}.git") } else { format!("https://{hosted}.git") };
         // Other forges have other paths, and a link that leads nowhere is worse than a command that works.
-        let github = name.split('.').any(|label| label == "github") && segments.len() == 2;
-        let web = path.strip_suffix(".git").unwrap_or(path);
-        Self { web: if github { format!("https://{name}/{web}") } else { String::new() }, notes }
+        let github = hosted.host.split('.').any(|label| label == "github");
+        Self { web: if github { format!("https://{hosted}") } else { String::new() }, notes }
     }
 
     /// The address of a file at a commit; empty when it is not known.
@@ -93,13 +68,13 @@ mod tests {
         let web = "https://github.com/o/r";
         for (url, expected, notes) in [
             ("https://github.com/o/r.git", web, "https://github.com/o/r.git"),
-            ("https://user:word@github.com/o/r", web, "https://github.com/o/r"),
+            ("https://user:word@github.com/o/r", web, "https://github.com/o/r.git"),
             ("git@github.com:o/r.git", web, "ssh://git@github.com/o/r.git"),
-            ("ssh://git@github.com:22/o/r.git", web, "ssh://git@github.com:22/o/r.git"),
-            ("https://gitlab.example.org/a/b/c.git", "", "https://gitlab.example.org/a/b/c.git"),
+            ("ssh://git@github.com:22/o/r.git", web, "ssh://git@github.com/o/r.git"),
+            ("https://forge.example.org/o/r.git", "", "https://forge.example.org/o/r.git"),
+            ("git@work:o/r.git", "", ""),
             ("/srv/git/r.git", "", ""),
             ("../r.git", "", ""),
-            ("C:/r", "", ""),
             ("file:///srv/r.git", "", ""),
             ("https://github.com/o/`r`", "", ""),
             ("https://github.com/../r", "", ""),

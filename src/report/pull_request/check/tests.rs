@@ -157,6 +157,15 @@ fn the_incident_must_be_known_here() {
     assert!(found.contains(&(10, "unknown-incident", Severity::Error)), "{found:?}");
     let scene = Scene { incident: None, has_ledger: false, ..Scene::default() };
     assert!(scene.check(&body(GOOD)).contains(&(10, "no-ledger", Severity::Error)));
+    let other = Incident { id: Some(oid('c')), ..Incident::default() };
+    let scene = Scene {
+        incident: Some((other, Standing { validation_ok: true, ..Standing::default() })),
+        ..Scene::default()
+    };
+    let mixed =
+        body(&format!("Incident `aaaaaaaaaaaa`\n\n{GOOD}")).replace("Incident: aaaa", "Incident: cccc");
+    assert_eq!(scene.check(&mixed), [(3, "incident-mismatch", Severity::Error)]);
+    assert_eq!(named_incident("Words\n\nIncident: none\n"), None);
     let without = body("Incident `aaaaaaaaaaaa`").replace("Incident: aaaaaaaaaaaa", "The end");
     assert!(Scene::default().check(&without).contains(&(7, "no-trailer", Severity::Warning)));
     let nothing = body("words").replace("Incident: aaaaaaaaaaaa", "The end");
