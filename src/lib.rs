@@ -10,7 +10,7 @@
 //! | 0 words | [`model`], [`event`], [`fold`] | pure: no I/O, no clock |
 //! | 1 engines | [`config`], [`document`], [`redact`], [`report`], [`validate`] | bytes in, values and findings out; total |
 //! | 2 git | [`git`] | the only place that runs the `git` program |
-//! | 3 outside | [`device`], [`runner`], [`store`] | typed errors |
+//! | 3 outside | [`device`], [`forge`], [`runner`], [`store`] | typed errors |
 //! | 4 session | [`session`] | opened repository, configuration, identity, clock, randomness |
 //! | 5 doors | [`cli`], [`hook`] | thin; printing happens here alone |
 
@@ -28,6 +28,7 @@ pub mod validate;
 pub mod git;
 
 pub mod device;
+pub mod forge;
 pub mod runner;
 pub mod store;
 

@@ -20,6 +20,7 @@ const ROWS: &[(u32, &str)] = &[
     (10, "validate"),
     (20, "git"),
     (30, "device"),
+    (30, "forge"),
     (30, "runner"),
     (30, "store"),
     (40, "session"),
@@ -180,24 +181,112 @@ fn every_subcommand_is_documented() {
     }
 }
 
+/// The one module that asks anything of GitHub.
+const REQUESTS: &str = "src/forge/routes.rs";
+
 #[test]
 fn nothing_merges_or_approves() {
-    // No code path merges, closes, approves or un-drafts a pull request: there is no client that could, yet;
-    // the words of the routes must not appear before the one module that will own them.
+    // No code path merges, closes, approves or un-drafts a pull request. The words of such a request must not
+    // appear anywhere, however it would be sent.
     for path in rust_files(&root().join("src")) {
         for (line, text) in code(&path) {
+            let text = text.to_lowercase().replace(' ', "");
             for word in [
                 "/merge\"",
-                "pulls().merge",
-                "mergePullRequest",
+                "/merge`",
+                ".merge(",
+                "mergepullrequest(",
+                "automerge",
                 "ready_for_review",
-                "markPullRequestReadyForReview",
-                "APPROVE\"",
+                "readyforreview",
+                "approve\"",
+                "graphql",
+                "/reviews",
+                "\"draft\":false",
+                "draft(false",
+                "\"state\":\"",
+                "/merges",
+                "/update-branch",
             ] {
-                assert!(!text.contains(word), "{}:{line}: {word}", path.display());
+                // `git notes` and sets of events are united, too; those words are not a forge's.
+                let ours = word == ".merge(" && !text.contains("pull");
+                assert!(ours || !text.contains(word), "{}:{line}: {word}", path.display());
             }
         }
     }
+}
+
+#[test]
+fn one_module_asks_github() {
+    // Neither the client nor a path of the API is named anywhere else, nor any other way to the network.
+    let mut found = Vec::new();
+    for path in rust_files(&root().join("src")) {
+        if path == root().join(REQUESTS) {
+            continue;
+        }
+        for (line, text) in code(&path) {
+            for word in [
+                "octocrab",
+                "\"/repos",
+                "\"/user",
+                "\"/pulls",
+                "\"/issues",
+                "\"/orgs",
+                "hyper::",
+                "reqwest",
+                "TcpStream",
+                "http_body_util",
+                "tokio::",
+                "\"curl\"",
+                "\"api\",",
+            ] {
+                if text.contains(word) {
+                    found.push(format!("{}:{line}: {word}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "only {REQUESTS} talks to GitHub:\n{}", found.join("\n"));
+    // It sends through one function, and that one holds the request against the list first.
+    let text = fs::read_to_string(root().join(REQUESTS)).expect("readable");
+    for (call, times) in [("._get(", 1), ("._post(", 1), ("._patch(", 1), ("request.permitted()", 1)] {
+        assert_eq!(text.matches(call).count(), times, "{call} in {REQUESTS}");
+    }
+    for other in ["._put(", "._delete(", ".pulls(", ".execute(", ".graphql("] {
+        assert!(!text.contains(other), "{other} in {REQUESTS}");
+    }
+    let send = text.find("pub fn send(").expect("the function that sends");
+    let checked = text[send..].find("request.permitted()").expect("it looks");
+    let sent = text[send..].find("self.exchange(").expect("and sends");
+    assert!(checked < sent, "it looks before it sends");
+}
+
+#[test]
+fn the_requests_are_those_that_were_agreed_on() {
+    // A new one is a decision: it is written into tests/github/routes.txt and docs/SECURITY.md as well.
+    let agreed = fs::read_to_string(root().join("tests/github/routes.txt")).expect("the list");
+    let agreed: Vec<&str> = agreed.lines().filter(|l| !l.is_empty() && !l.starts_with('#')).collect();
+    let mut routes: Vec<String> = Vec::new();
+    for route in git_incident::forge::routes::ALLOWED {
+        routes.push(format!("{} {}", route.method, route.path));
+        let writes = route.method != git_incident::forge::routes::Method::Get;
+        assert_eq!(writes, !route.body.is_empty(), "{route:?}");
+        for never in ["state", "event", "merge_method", "maintainer_can_modify", "issue"] {
+            assert!(!route.body.contains(&never), "{route:?}");
+        }
+        // Where it goes and what it is called are set once, when a draft is opened.
+        let opens = route.body.contains(&"draft");
+        assert!(opens || !route.body.contains(&"base") && !route.body.contains(&"title"), "{route:?}");
+    }
+    let mut sorted = (agreed.iter().map(|r| (*r).to_owned()).collect::<Vec<_>>(), routes);
+    sorted.0.sort();
+    sorted.1.sort();
+    assert_eq!(sorted.0, sorted.1);
+    assert!(
+        agreed
+            .iter()
+            .all(|r| !r.contains("merge") && !r.contains("review") || r.ends_with("/requested_reviewers"))
+    );
 }
 
 #[test]

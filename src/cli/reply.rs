@@ -14,13 +14,14 @@ pub struct Reply {
     text: Text,
     exit: i32,
     paged: bool,
+    json: bool,
 }
 
 impl Reply {
     /// An answer in both forms. `view` must be a JSON object; `schema` is added to it.
     pub fn new(view: Value, text: impl Into<Text>) -> Self {
         let view = if let Value::Object(map) = view { map } else { Map::new() };
-        Self { view, text: text.into(), exit: 0, paged: false }
+        Self { view, text: text.into(), exit: 0, paged: false, json: false }
     }
 
     /// The same answer with another exit status.
@@ -37,9 +38,16 @@ impl Reply {
         self
     }
 
+    /// The same answer as JSON, whatever the global option says: for commands with a `--format` of their own.
+    #[must_use]
+    pub fn as_json(mut self) -> Self {
+        self.json = true;
+        self
+    }
+
     /// Prints it and returns the exit status.
     pub fn print(self, json: bool) -> i32 {
-        if json {
+        if json || self.json {
             let mut view = self.view;
             view.insert("schema".to_owned(), SCHEMA.into());
             ui::write_all(&mut std::io::stdout(), ui::json_line(&Value::Object(view)).as_bytes());

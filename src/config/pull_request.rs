@@ -12,6 +12,8 @@ pub struct PullRequest {
     pub labels: Vec<String>,
     /// `reviewers`: people or `org/team` asked to look.
     pub reviewers: Vec<String>,
+    /// `milestone` it is put into, by its title.
+    pub milestone: Option<String>,
 }
 
 pub(super) fn read(mut section: Section<'_, '_>) -> PullRequest {
@@ -19,6 +21,7 @@ pub(super) fn read(mut section: Section<'_, '_>) -> PullRequest {
         base: section.string("base"),
         labels: section.list("labels", values::text).unwrap_or_default(),
         reviewers: section.list("reviewers", values::text).unwrap_or_default(),
+        milestone: section.string("milestone"),
     };
     if read.base.as_deref().is_some_and(|base| !is_branch_name(base)) {
         section.problem("base", "\"base\" in [pr] must be the name of a branch");

@@ -22,6 +22,7 @@ impl EventType for PostmortemDrafted {
             stamp: event.stamp.clone(),
             place: self.path.clone(),
             sha256: self.sha256.clone(),
+            url: String::new(),
         });
     }
 }

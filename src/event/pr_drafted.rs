@@ -12,6 +12,9 @@ pub struct PrDrafted {
     pub title: String,
     /// SHA-256 of the text.
     pub sha256: String,
+    /// The page of the draft it was put on; empty when it was only printed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub url: String,
 }
 
 impl EventType for PrDrafted {
@@ -22,6 +25,7 @@ impl EventType for PrDrafted {
             stamp: event.stamp.clone(),
             place: self.title.clone(),
             sha256: self.sha256.clone(),
+            url: self.url.clone(),
         });
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod attributes;
 pub mod bulk;
+pub mod credentials;
 pub mod diff;
 pub mod durability;
 pub mod erase;
@@ -17,6 +18,8 @@ pub mod partial;
 pub mod program;
 pub mod refs;
 pub mod remote;
+pub mod remote_url;
+pub mod remotes;
 pub mod repo;
 pub mod setup;
 pub mod snapshot;

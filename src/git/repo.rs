@@ -18,6 +18,15 @@ pub struct Repo {
     config: OnceCell<Option<git2::Config>>,
 }
 
+/// What stands in a folder of a commit.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Folder {
+    /// Names of regular files.
+    pub files: Vec<String>,
+    /// Names of folders.
+    pub folders: Vec<String>,
+}
+
 impl Repo {
     /// Opens the repository of the current directory, as `git` would: `GIT_DIR` and its kin are obeyed.
     ///
@@ -222,6 +231,41 @@ impl Repo {
         self.must_be_bearable(&from_git(entry.id()))?;
         let blob = self.inner.find_blob(entry.id()).map_err(|e| missing("file of commit", commit, &e))?;
         Ok(Some(blob.content().to_vec()))
+    }
+
+    /// The regular files of a folder in a commit (the empty path is the top), and the folders in it: names in git's
+    /// order. Links and submodules are neither; a folder that is not there is empty.
+    ///
+    /// # Errors
+    /// The commit is not here.
+    pub fn folder_at(&self, commit: &Oid, path: &str) -> Result<Folder> {
+        let found = self.inner.find_commit(to_git(commit)?).map_err(|e| missing("commit", commit, &e))?;
+        let mut tree = found.tree().map_err(|e| missing("tree of commit", commit, &e))?;
+        let mut folder = Folder::default();
+        if !path.is_empty() {
+            let below = tree.get_path(Path::new(path)).ok().filter(|e| e.kind() == Some(ObjectType::Tree));
+            let Some(below) = below.and_then(|e| self.inner.find_tree(e.id()).ok()) else {
+                return Ok(folder);
+            };
+            tree = below;
+        }
+        for entry in &tree {
+            let Ok(name) = entry.name() else { continue };
+            match entry.filemode() & 0o170_000 {
+                0o100_000 => folder.files.push(name.to_owned()),
+                0o040_000 => folder.folders.push(name.to_owned()),
+                _ => {}
+            }
+        }
+        Ok(folder)
+    }
+
+    /// Whether a commit is another one, or an ancestor of it; `false` when one of them is not here.
+    pub fn is_part_of(&self, commit: &Oid, tip: &Oid) -> bool {
+        let (Ok(commit), Ok(tip)) = (to_git(commit), to_git(tip)) else {
+            return false;
+        };
+        commit == tip || self.inner.graph_descendant_of(tip, commit).unwrap_or(false)
     }
 
     /// Writes a blob and returns its name.

@@ -469,4 +469,6 @@ pub struct Drafted {
     pub place: String,
     /// SHA-256 of what was written.
     pub sha256: String,
+    /// The page it was put on; empty when there is none.
+    pub url: String,
 }

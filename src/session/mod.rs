@@ -17,6 +17,8 @@ pub mod integrity;
 pub mod keep;
 pub mod linking;
 pub mod locate;
+pub mod opening;
+pub mod pull_request;
 pub mod purge;
 pub mod repro;
 pub mod review;
@@ -24,6 +26,7 @@ pub mod running;
 pub mod sync;
 pub mod trust;
 pub mod validate;
+pub mod workflow;
 
 use std::cell::OnceCell;
 use std::path::PathBuf;

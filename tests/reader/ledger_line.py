@@ -58,7 +58,7 @@ SHAPES = {
     "gate.recorded": "gate! text, verdict! verdict, tree ?oid, device text, descriptor ?oid",
     "budget.spent": "minutes u64, micros u64, note text",
     "postmortem.drafted": "path! text, sha256! text",
-    "pr.drafted": "title! text, sha256! text",
+    "pr.drafted": "title! text, sha256! text, url text",
     "ledger.continued": "segment! oid",
     "ledger.segment": "incident! oid",
 }

@@ -10,7 +10,7 @@ use crate::git::hooks::{self, Done, Event, HookSet};
 use crate::git::setup::{self, Setting};
 use crate::git::worktree::ValidationWorktree;
 use crate::model::Result;
-use crate::session::Session;
+use crate::session::{Session, workflow};
 
 /// What the hooks call.
 const PROGRAM: &str = "git-incident";
@@ -27,6 +27,9 @@ pub struct Args {
     /// How plain git diff shows post-mortems: with section names in hunk headers, or as the review diff
     #[arg(long, value_name = "LOOK", value_parser = ["headings", "review", "none"], conflicts_with = "uninstall")]
     pub diff_driver: Option<String>,
+    /// Only write the workflow that checks pull requests on GitHub: .github/workflows/git-incident.yml
+    #[arg(long, conflicts_with_all = ["uninstall", "no_hooks"])]
+    pub workflow: bool,
 }
 
 /// Installs, or removes.
@@ -35,6 +38,9 @@ pub struct Args {
 /// The repository cannot be written.
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let session = open_session()?;
+    if args.workflow {
+        return write_workflow(&session);
+    }
     let git = session.git();
     if args.uninstall {
         let report = hooks::uninstall(&git)?;
@@ -62,6 +68,17 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         }
     };
     Ok(reply(&report, &settings, "added", shown))
+}
+
+fn write_workflow(session: &Session) -> Result<Reply> {
+    let written = session.write_workflow()?;
+    let path = workflow::PATH;
+    let text = if written {
+        format!("wrote {path}\nsay in it where git incident is installed from (SOURCE), then commit it\n")
+    } else {
+        format!("in place     {path}\n")
+    };
+    Ok(Reply::new(json!({"workflow": path, "written": written, "text": workflow::TEXT}), text))
 }
 
 /// The name, where the shell finds it; the absolute path of this program, where it does not.

@@ -102,7 +102,7 @@ commands! {
     export => Export,
     /// Draft the post-mortem from what was recorded
     postmortem => Postmortem,
-    /// Print the text of a draft pull request
+    /// Print the text of a draft pull request, or open it on GitHub with --open
     pr => Pr,
     /// Run the gates that a commit must pass
     validate => Validate,

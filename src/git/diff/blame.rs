@@ -45,10 +45,17 @@ pub fn log_authors_of_lines(git: &Git, base: &str, tip: &str, limits: BlameLimit
     let removed = |ranges: &[(u64, u64)]| ranges.iter().map(|(_, count)| *count).sum::<u64>();
     files.sort_by(|(a, one), (b, other)| removed(other).cmp(&removed(one)).then_with(|| a.cmp(b)));
     files.truncate(limits.files);
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Blame takes a path relative to where it runs, unlike the patch.
+    let top = git.call(["rev-parse", "--show-cdup"]).text()?;
 
     let mut people: BTreeMap<(String, String), (usize, usize)> = BTreeMap::new();
     for (file, ranges) in files {
-        for (person, lines) in blame(git, base, &file, &ranges[..ranges.len().min(limits.hunks)])? {
+        for (person, lines) in
+            blame(git, base, &Path::new(&top).join(file), &ranges[..ranges.len().min(limits.hunks)])?
+        {
             let entry = people.entry(person).or_default();
             entry.0 += lines;
             entry.1 += 1;
@@ -148,13 +155,11 @@ fn blame(
     file: &Path,
     ranges: &[(u64, u64)],
 ) -> Result<BTreeMap<(String, String), usize>> {
-    let top = git.call(["rev-parse", "--show-cdup"]).text()?;
     let mut call = Git::call(git, ["blame", "--line-porcelain", "--no-progress"]);
     for (start, count) in ranges {
         call = call.arg("-L").arg(format!("{start},+{count}"));
     }
-    // Blame takes a path relative to where it runs, unlike the patch.
-    let output = call.args([base, "--"]).arg(Path::new(&top).join(file)).output()?;
+    let output = call.args([base, "--"]).arg(file).output()?;
     let mut people = BTreeMap::new();
     if !output.success() {
         // A submodule or a file that a partial clone lacks: nobody to name.

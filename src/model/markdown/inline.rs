@@ -6,10 +6,11 @@ use regex::Regex;
 
 use super::Place;
 
-/// A keyword by which GitHub closes an issue when the request is merged, and the issue.
+/// A keyword by which GitHub closes an issue when the request is merged, and the issue; marks of emphasis between
+/// them are not seen in what is rendered.
 static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
-        r"(?i)\A((?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):? +)",
+        r"(?i)\A((?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)[:*_~]*[\s*_~]+)",
         r"((?:[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)?#[0-9]+|gh-[0-9]+|",
         r"https?://[A-Za-z0-9_./-]+/(?:issues|pull)/[0-9]+)",
     ))
@@ -29,6 +30,11 @@ pub(super) fn escape(text: &str, place: Place) -> String {
     while let Some(byte) = bytes.get(i).copied() {
         match byte {
             b'\\' => match bytes.get(i + 1) {
+                // What is rendered has no backslash, and a forge acts on what is rendered.
+                Some(b'@' | b'#') if place == Place::Forge => {
+                    out.push_str("\\\\");
+                    i += 1;
+                }
                 Some(next) if next.is_ascii_punctuation() => {
                     out.push_str(&text[i..i + 2]);
                     i += 2;
@@ -61,7 +67,7 @@ pub(super) fn escape(text: &str, place: Place) -> String {
             }
             _ => {
                 if place == Place::Forge
-                    && let Some((kept, shown)) = calls(text, i)
+                    && let Some((kept, shown)) = calls(&out, text, i)
                 {
                     out.push_str(&text[i..i + kept]);
                     if out.ends_with('`') {
@@ -85,6 +91,20 @@ pub(super) fn escape(text: &str, place: Place) -> String {
     out
 }
 
+/// As [`escape`], for a line that follows another one of the same text: a keyword may stand at the end of that one
+/// and the issue that it closes at the start of this one.
+pub(super) fn escape_after(before: &str, text: &str, place: Place) -> String {
+    let before = before.trim_end_matches(['*', '_', '~', ' ']);
+    let word = before.rsplit(|c: char| !c.is_alphanumeric() && c != ':').next().unwrap_or_default();
+    if place == Place::Forge && !word.is_empty() && CLOSING.is_match(&format!("{word} #1")) {
+        let escaped = escape(&format!("fixes {text}"), place);
+        if let Some(rest) = escaped.strip_prefix("fixes ") {
+            return rest.to_owned();
+        }
+    }
+    escape(text, place)
+}
+
 /// The end of the code span whose opening run ends at `from`.
 fn closing(bytes: &[u8], from: usize, run: usize) -> Option<usize> {
     let mut i = from;
@@ -103,13 +123,14 @@ fn closing(bytes: &[u8], from: usize, run: usize) -> Option<usize> {
 }
 
 /// Whether something at `i` makes a forge act: bytes to keep, then bytes to show as code.
-fn calls(text: &str, i: usize) -> Option<(usize, usize)> {
+fn calls(written: &str, text: &str, i: usize) -> Option<(usize, usize)> {
     let byte = text.as_bytes()[i];
     if !matches!(byte, b'@' | b'c' | b'C' | b'f' | b'F' | b'r' | b'R') {
         return None;
     }
-    let before = text[..i].chars().next_back();
-    if before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+    // What stands before it once it is written: after a code span a word begins anew.
+    let before = written.chars().next_back();
+    if before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
         return None;
     }
     if byte == b'@' {

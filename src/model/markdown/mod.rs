@@ -7,7 +7,7 @@
 
 mod inline;
 
-use inline::escape;
+use inline::{escape, escape_after};
 
 /// Where the text will stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,8 @@ pub fn block(text: &str, max: usize, place: Place) -> String {
             out.push(if text.is_empty() {
                 String::new()
             } else {
-                room + &guard(text, &escape(text, place), true)
+                let before = i.checked_sub(1).map_or("", |before| lines[before]);
+                room + &guard(text, &escape_after(before, text, place), true)
             });
         }
         i += 1;

@@ -219,3 +219,21 @@ fn cuts_are_seen() {
     assert_eq!(one_line("\u{1b}[1;31mred\u{1b}[0m\u{202e}x", 9), "redx");
     assert!(block(&"word ".repeat(100), 20, Place::Document).ends_with('…'));
 }
+
+#[test]
+fn a_keyword_does_not_reach_over_a_line_end() {
+    assert_eq!(block("it fixes:\n#12 at last", 100, Place::Forge), "it fixes:\n`#12` at last");
+    assert_eq!(block("it is like\n#12", 100, Place::Forge), "it is like\n#12");
+    assert_eq!(
+        line("Closes\u{a0}#12 and resolves:  o/r#3", 100, Place::Forge),
+        "Closes `#12` and resolves: `o/r#3`"
+    );
+}
+
+#[test]
+fn a_backslash_hides_nothing_from_a_forge() {
+    assert_eq!(line(r"ask \@ada", 100, Place::Forge), r"ask \\`@ada`");
+    assert_eq!(line(r"fixes \#12", 100, Place::Forge), r"fixes \\#12");
+    assert_eq!(line("**fixes:** **#12**", 100, Place::Forge), "**fixes:** **`#12`**");
+    assert_eq!(line(r"ask \@ada", 100, Place::Document), r"ask \@ada");
+}

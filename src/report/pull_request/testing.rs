@@ -1,42 +1,64 @@
-//! The section on testing: what was run, how often, where, and what is still missing.
+//! The section on testing: what was run, on which tree, what may be ticked, and what is still missing.
 
-use super::sections::join;
-use super::{Limits, PullRequestInput};
-use crate::model::incident::ReproRun;
+use super::PullRequestInput;
+use super::gates::{CheckChange, GateLine, Proof};
+use super::limits::{Limits, join, list};
+use super::table::{on, repro_verdict};
 use crate::model::status::Verdict;
-use crate::model::{EventId, describe, rate};
+use crate::model::{describe, rate};
 
 pub(super) fn testing(input: &PullRequestInput<'_>, limits: Limits) -> String {
-    let incident = input.incident;
-    let standing = input.standing;
-    let mut items = Vec::new();
-    if !incident.repro.command.is_empty() {
-        items.push(repro(input, limits));
+    let mut boxes = Vec::new();
+    if !input.incident.repro.command.is_empty() {
+        boxes.push(format!("- {}", repro(input, limits)));
     }
-    let tree = standing.fix.as_ref().map(|f| &f.tree);
-    for gate in describe::newest_gates(incident) {
-        let here = tree.is_some() && gate.tree.as_ref() == tree;
-        let tick = if here && gate.verdict == Verdict::Pass { "x" } else { " " };
-        let device = limits.line(&gate.device);
-        let on = if device.is_empty() { String::new() } else { format!(" on {device}") };
-        let elsewhere = if here { "" } else { ", for another tree than the fix" };
-        let record =
-            gate.descriptor.as_ref().map_or_else(String::new, |d| format!(" (record `{}`)", d.short()));
-        items.push(format!(
-            "[{tick}] gate {}: {}{on}{elsewhere}{record}",
-            limits.code(&gate.gate),
-            gate.verdict
-        ));
-    }
-    let missing = limits.list(standing.missing.iter().map(|m| limits.line(m)).collect());
+    let gates = list(input.gates, limits.gates, |gate| gate_box(gate, limits));
+    boxes.extend((!gates.is_empty()).then_some(gates));
+    let missing = list(&input.standing.missing, limits.missing, |m| limits.line(m));
     let missing = if missing.is_empty() { missing } else { format!("Not shown yet:\n\n{missing}") };
-    join(vec![limits.list(items), missing])
+    join(&[changes(input, limits), judged(input), boxes.join("\n"), missing])
 }
 
-/// The repro: ticked only when it passed often enough on the fix.
+/// What the boxes speak of.
+fn judged(input: &PullRequestInput<'_>) -> String {
+    // Words stand between two lists, or they would be one.
+    input.head.as_ref().map_or_else(
+        || "What was recorded:".to_owned(),
+        |head| {
+            format!(
+                "Judged at `{}` (tree `{}`). A box is ticked only for what was recorded on it.",
+                head.commit.short(),
+                head.tree.short()
+            )
+        },
+    )
+}
+
+/// Nobody should have to find out from the diff that the checks were changed.
+fn changes(input: &PullRequestInput<'_>, limits: Limits) -> String {
+    let lines = list(input.check_changes, limits.gates, CheckChange::line);
+    if lines.is_empty() { lines } else { format!("**The checks themselves are changed:**\n\n{lines}") }
+}
+
+fn gate_box(gate: &GateLine, limits: Limits) -> String {
+    let tick = if gate.ticked() { "x" } else { " " };
+    let device = limits.line(&gate.device);
+    let on = if device.is_empty() { String::new() } else { format!(" on {device}") };
+    let record = gate.record.as_ref().map_or_else(String::new, |d| format!(" (record `{}`)", d.short()));
+    let stated = limits.line(&gate.reason);
+    let reason = match (&gate.proof, stated.is_empty()) {
+        (Proof::Claimed(_), true) => ": made elsewhere, and nobody the team allows has signed it".to_owned(),
+        (Proof::Missing, true) => ": nothing is recorded on this tree".to_owned(),
+        (Proof::Counts(Verdict::Pass), _) | (_, true) => String::new(),
+        (_, false) => format!(": {stated}"),
+    };
+    format!("[{tick}] gate {}: {}{on}{reason}{record}", limits.code(&gate.gate), gate.word())
+}
+
+/// The repro: ticked only when it passed often enough on a fix that the head holds.
 fn repro(input: &PullRequestInput<'_>, limits: Limits) -> String {
     let numbers = &input.standing.repro;
-    let tick = if input.standing.validation_ok { "x" } else { " " };
+    let tick = if repro_verdict(input) == Verdict::Pass { "x" } else { " " };
     let before = if numbers.runs == 0 {
         "never run without the fix".to_owned()
     } else {
@@ -63,21 +85,13 @@ fn repro(input: &PullRequestInput<'_>, limits: Limits) -> String {
             on(input, &input.standing.fix_series, limits)
         ),
     };
+    let elsewhere = match (&input.head, &input.standing.fix) {
+        (Some(head), Some(_)) if !head.holds_fix => "; the head does not hold that fix",
+        (Some(head), Some(fix)) if head.tree != fix.tree => "; the head has changed since",
+        _ => "",
+    };
     format!(
-        "[{tick}] {}: {before}, {after}; {asked}",
+        "[{tick}] repro {}: {before}, {after}; {asked}{elsewhere}",
         limits.code(&describe::command(&input.incident.repro.command))
     )
-}
-
-/// The machines of series of runs, each once.
-fn on(input: &PullRequestInput<'_>, series: &[EventId], limits: Limits) -> String {
-    let mut seen: Vec<String> = Vec::new();
-    let runs = &input.incident.repro.runs;
-    let machine = |r: &ReproRun| limits.line(&describe::machine(&r.environment));
-    for name in runs.iter().filter(|r| series.contains(&r.stamp.event)).map(machine) {
-        if !name.is_empty() && !seen.contains(&name) && seen.len() < limits.items.min(8) {
-            seen.push(name);
-        }
-    }
-    if seen.is_empty() { String::new() } else { format!(" (on {})", seen.join("; ")) }
 }

@@ -1,13 +1,14 @@
-//! The seed's shape, what may be ticked, the limits, and hostile text in every field.
+//! The seed's shape, what may be ticked, and the limits.
 
-use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde_json::json;
 
+use super::gates::Proof;
+use super::trailers::co_author;
 use super::*;
 use crate::event::testing::{fold, id};
 use crate::event::{
-    AttemptEnded, AttemptNoted, AttemptStarted, CauseConfirmed, CauseProposed, CommitLinked, GateRecorded,
+    AttemptEnded, AttemptNoted, AttemptStarted, CauseConfirmed, CauseProposed, CommitLinked, EvidenceAdded,
     IncidentOpened, PostmortemDrafted, ReproRan, ReproSet,
 };
 use crate::model::Oid;
@@ -15,11 +16,11 @@ use crate::model::outcome::{Bug, Hypothesis, Outcome};
 use crate::model::status::{Role, Verdict};
 use crate::report::standing::{FixCommit, standing};
 
-fn oid(digit: char) -> Oid {
+pub(super) fn oid(digit: char) -> Oid {
     Oid::parse(&digit.to_string().repeat(40)).unwrap()
 }
 
-type Text<'a> = &'a dyn Fn(&str) -> String;
+pub(super) type Text<'a> = &'a dyn Fn(&str) -> String;
 
 fn ran(runs: u32, failures: u32, tree: char, cpu: &str) -> ReproRan {
     ReproRan {
@@ -32,11 +33,18 @@ fn ran(runs: u32, failures: u32, tree: char, cpu: &str) -> ReproRan {
     }
 }
 
-fn gate(name: String, verdict: Verdict, tree: char) -> GateRecorded {
-    GateRecorded { gate: name, verdict, tree: Some(oid(tree)), device: String::new(), descriptor: None }
+fn gate(name: String, proof: Proof) -> GateLine {
+    GateLine {
+        gate: name,
+        proof,
+        reason: String::new(),
+        device: "cpu/x86_64/Zen 5".into(),
+        record: Some(oid('d')),
+        before: Some((Verdict::Fail, Some(oid('c')))),
+    }
 }
 
-fn incident(text: Text<'_>) -> Incident {
+pub(super) fn incident(text: Text<'_>) -> Incident {
     let note = |words: &[&str], said: &str| AttemptNoted {
         attempt: None,
         text: text(said),
@@ -77,22 +85,39 @@ fn incident(text: Text<'_>) -> Incident {
         }
         .into(),
         ran(4, 0, 'a', &text("Zen 5")).into(),
-        gate(text("correctness"), Verdict::Pass, 'a').into(),
-        gate(text("gpu"), Verdict::NotRun, 'a').into(),
-        gate(text("older"), Verdict::Pass, 'c').into(),
         note(&["performance", "before"], "12.1 ms a call").into(),
         note(&["performance", "after"], "12.3 ms a call").into(),
         PostmortemDrafted { path: text("docs/postmortems/GPU-123.md"), sha256: String::new() }.into(),
+        EvidenceAdded {
+            oid: Some(oid('e')),
+            bytes: 1234,
+            name: text("softmax.log"),
+            kind: "log".into(),
+            ..EvidenceAdded::default()
+        }
+        .into(),
     ]);
     incident.id = Some(oid('f'));
     incident
 }
 
-fn write(incident: &Incident, text: Text<'_>) -> PullRequestText {
+pub(super) fn write(incident: &Incident, text: Text<'_>) -> PullRequestText {
+    write_into(incident, text, None)
+}
+
+pub(super) fn write_into(incident: &Incident, text: Text<'_>, template: Option<&str>) -> PullRequestText {
     let fixes = [FixCommit { commit: oid('1'), tree: oid('a') }];
+    let mut pending = gate(text("gpu"), Proof::Pending);
+    pending.reason = text("no such device here: no nvidia GPU");
+    pending.record = None;
+    pending.device.clear();
+    let gates = [
+        gate(text("correctness"), Proof::Counts(Verdict::Pass)),
+        pending,
+        gate(text("signed"), Proof::Claimed(Verdict::Pass)),
+        gate(text("speed"), Proof::Counts(Verdict::Inconclusive)),
+    ];
     super::text(&PullRequestInput {
-        incident,
-        standing: &standing(incident, &fixes),
         fixes: &[CommitFacts {
             commit: oid('1'),
             subject: text("Shift softmax inputs by their maximum"),
@@ -101,6 +126,9 @@ fn write(incident: &Incident, text: Text<'_>) -> PullRequestText {
             pr: String::new(),
             paths: vec![],
         }],
+        head: Some(Head { commit: oid('1'), tree: oid('a'), holds_fix: true }),
+        gates: &gates,
+        check_changes: &[CheckChange::Changed(text("correctness")), CheckChange::Policy("[pre-push]")],
         changed: &[ChangedFile { path: text("softmax.py"), added: Some(3), deleted: Some(1) }],
         workflows: &[Workflow {
             name: text("GPU tests"),
@@ -110,13 +138,23 @@ fn write(incident: &Incident, text: Text<'_>) -> PullRequestText {
         }],
         developers: &[Developer { name: text("@org/kernels"), reason: text("owns softmax.py") }],
         co_authors: &[format!("{} <bea@example.org>", text("Bea"))],
+        agents: &[text("some-agent")],
+        postmortem: Some(PostmortemLink {
+            path: text("docs/postmortems/GPU-123.md"),
+            at_head: true,
+            url: "https://github.com/o/r/blob/1/docs/postmortems/GPU-123.md".into(),
+        }),
+        notes_from: "https://github.com/o/r.git",
+        template,
+        release_note: Some(&text("softmax no longer returns NaN")),
+        ..PullRequestInput::new(incident, &standing(incident, &fixes))
     })
 }
 
-const PLAIN: Text<'_> = &|t| t.to_owned();
+pub(super) const PLAIN: Text<'_> = &|t| t.to_owned();
 
 /// Headings of level 2, everything that only the author may write, ticked boxes.
-fn outline(markdown: &str) -> (Vec<String>, Vec<String>, usize) {
+pub(super) fn outline(markdown: &str) -> (Vec<String>, Vec<String>, usize) {
     let (mut headings, mut odd, mut ticks) = (Vec::new(), Vec::new(), 0);
     let mut open = None;
     let options = Options::ENABLE_TABLES | Options::ENABLE_GFM | Options::ENABLE_TASKLISTS;
@@ -131,8 +169,11 @@ fn outline(markdown: &str) -> (Vec<String>, Vec<String>, usize) {
             }
             Event::TaskListMarker(ticked) => ticks += usize::from(ticked),
             Event::Html(html) | Event::InlineHtml(html) => odd.push(html.trim().to_owned()),
-            // `<address>` in the trailers is one, and that is right.
-            Event::Start(Tag::Link { dest_url, .. }) if &*dest_url != "bea@example.org" => {
+            // `<address>` in the trailers is one, and that is right; so is the post-mortem's.
+            Event::Start(Tag::Link { dest_url, .. })
+                if &*dest_url != "bea@example.org"
+                    && !dest_url.starts_with("https://github.com/o/r/blob/") =>
+            {
                 odd.push(dest_url.into_string());
             }
             Event::Start(Tag::Image { dest_url, .. }) => odd.push(dest_url.into_string()),
@@ -152,7 +193,13 @@ fn the_softmax_text_reads_as_it_should() {
 #[test]
 fn only_what_passed_on_the_fix_is_ticked() {
     let mut incident = incident(PLAIN);
-    assert_eq!(outline(&write(&incident, PLAIN).body).2, 2, "the repro and one gate");
+    let body = write(&incident, PLAIN).body;
+    assert_eq!(outline(&body).2, 2, "the repro and one gate");
+    for unticked in
+        ["- [ ] gate `gpu`: pending", "- [ ] gate `signed`: claimed pass", "- [ ] gate `speed`: inconclusive"]
+    {
+        assert!(body.contains(unticked), "{unticked} is not in {body}");
+    }
     incident.repro.runs[1].failures = 1;
     let body = write(&incident, PLAIN).body;
     assert_eq!(outline(&body).2, 1);
@@ -171,15 +218,7 @@ fn without_figures_there_is_no_section_on_performance() {
 fn an_empty_incident_is_written() {
     let incident = Incident::default();
     let empty = Standing::default();
-    let got = text(&PullRequestInput {
-        incident: &incident,
-        standing: &empty,
-        fixes: &[],
-        changed: &[],
-        workflows: &[],
-        developers: &[],
-        co_authors: &[],
-    });
+    let got = text(&PullRequestInput::new(&incident, &empty));
     assert_eq!(got.title, "(untitled)");
     assert!(got.body.contains("Not confirmed") && got.body.contains("No commit is linked"));
 }
@@ -201,17 +240,14 @@ fn the_body_stays_below_the_limit() {
     for _ in 0..7 {
         let twice = incident.attempts.clone();
         incident.attempts.extend(twice);
-        let twice = incident.gates.clone();
-        incident.gates.extend(twice);
+        let twice = incident.evidence.clone();
+        incident.evidence.extend(twice);
         let twice = incident.notes.clone();
         incident.notes.extend(twice);
     }
-    for (i, gate) in incident.gates.iter_mut().enumerate() {
-        gate.gate = format!("{i} {}", gate.gate);
-    }
     let got = write(&incident, long);
     assert!(got.body.len() <= LONGEST_BODY, "{}", got.body.len());
-    assert!(got.body.contains("- …and ") && got.body.contains("\n\nIncident: ffffffffffff\n"));
+    assert!(got.body.contains("- …and ") && got.body.ends_with("\nIncident: ffffffffffff\n"));
 }
 
 #[test]
@@ -229,7 +265,10 @@ fn git_reads_the_trailers() {
         .unwrap();
     git.stdin.take().unwrap().write_all(format!("Title\n\n{body}").as_bytes()).unwrap();
     let out = String::from_utf8(git.wait_with_output().unwrap().stdout).unwrap();
-    assert_eq!(out, "Incident: ffffffffffff\nCo-authored-by: Bea <bea@example.org>\n");
+    assert_eq!(
+        out,
+        "Assisted-by: some-agent\nCo-authored-by: Bea <bea@example.org>\nIncident: ffffffffffff\n"
+    );
 }
 
 #[test]
@@ -239,69 +278,4 @@ fn what_names_nobody_is_no_co_author() {
     }
     let bot = "dependabot[bot] <49699333+dependabot[bot]@users.noreply.example.com>";
     assert_eq!(co_author(bot), Some(format!("Co-authored-by: {bot}")));
-}
-
-fn hostile() -> impl Strategy<Value = String> {
-    let piece = prop_oneof![
-        proptest::sample::select(vec![
-            "\n",
-            "\n\n",
-            "# ",
-            "## Testing\n",
-            "---\n",
-            "===\n",
-            "- [x] ",
-            "> ",
-            "`",
-            "```\n",
-            "~~~\n",
-            "<!-- ",
-            "-->",
-            "</details>",
-            "<details>\n",
-            "[a](javascript:x)",
-            "![i](u)",
-            "[x]: /u\n",
-            "|---|\n",
-            "\\",
-            "    ",
-            "@ada",
-            "fixes #12",
-            "word",
-            "é",
-            "**",
-            "Signed-off-by: x <y@z>\n",
-        ])
-        .prop_map(str::to_owned),
-        "\\PC{0,6}",
-    ];
-    proptest::collection::vec(piece, 0..8).prop_map(|p| p.concat())
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
-    #[test]
-    fn no_field_breaks_out(texts in proptest::collection::vec(hostile(), 1..8)) {
-        let count = std::cell::Cell::new(0);
-        let pick = |_: &str| {
-            count.set(count.get() + 1);
-            texts[count.get() % texts.len()].clone()
-        };
-        let got = write(&incident(&pick), &pick);
-        prop_assert!(!got.title.contains('\n') && got.title.chars().count() <= 72);
-        let (headings, odd, ticks) = outline(&got.body);
-        let known = [
-            "Summary", "Root Cause", "Changes", "Performance Impact", "Testing", "Attempts Ruled Out",
-            "Recommended CI Workflows", "Relevant Developers",
-        ];
-        let mut expected = known.to_vec();
-        expected.retain(|h| headings.iter().any(|g| g == h));
-        prop_assert_eq!(&headings, &expected, "{}", got.body);
-        prop_assert!(headings.len() >= 6);
-        prop_assert_eq!(odd.join(" "), "<details> <summary>1 attempt</summary> </details>", "{}", got.body);
-        prop_assert!(ticks <= 2, "{}", got.body);
-        let tail = got.body.trim_end().rsplit("\n\n").next().unwrap();
-        prop_assert!(tail.lines().all(|l| l.starts_with("Incident: ") || l.starts_with("Co-authored-by: ")), "{}", tail);
-    }
 }

@@ -58,11 +58,29 @@ impl Machine {
                 if !self.custom(session, probe)? {
                     return Ok(Presence::Missing(format!("no such device here: `{probe}` says no")));
                 }
-                format!("custom/{}/{}", &sha256_hex(probe.as_bytes())[..12], self.processor())
+                self.custom_class(probe)
             }
         };
         let (env, environment) = self.environment(gate)?;
         Ok(Presence::Here(Found { class, env, environment }))
+    }
+
+    /// The class and the environment that a record made here would have, as far as no command has to run for it
+    /// that a repository names. `None` when the device is not here.
+    pub(super) fn known(&self, session: &Session, gate: &Gate) -> Result<Option<Found>> {
+        let Device::Custom(probe) = &gate.device else {
+            return Ok(match self.look(session, gate)? {
+                Presence::Here(found) => Some(found),
+                Presence::Missing(_) => None,
+            });
+        };
+        let class = self.custom_class(probe);
+        let (env, environment) = self.environment(gate)?;
+        Ok(Some(Found { class, env, environment }))
+    }
+
+    fn custom_class(&self, probe: &str) -> String {
+        format!("custom/{}/{}", &sha256_hex(probe.as_bytes())[..12], self.processor())
     }
 
     fn processor(&self) -> String {

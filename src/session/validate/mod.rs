@@ -7,6 +7,7 @@
 //! | `machine` | the device a gate needs, its class, the environment's digest |
 //! | `execute` | one gate in the validation worktree |
 //! | `remember` | records, ledger events, durations |
+//! | `proof` | what is known of a gate without running it |
 //! | `pending` | gates that wait for a device |
 //! | `background` | a validation that outlives the push that asked for it |
 
@@ -14,6 +15,7 @@ mod background;
 mod execute;
 mod machine;
 mod pending;
+mod proof;
 mod range;
 mod remember;
 mod subject;
@@ -33,6 +35,7 @@ use machine::{Found, Machine, Presence};
 
 pub use background::Waited;
 pub use pending::Pending;
+pub use proof::Known;
 pub use subject::{Examination, Job, PushPolicy, Subject};
 
 /// How hard to try.

@@ -25,7 +25,7 @@ impl Session {
     }
 
     /// The incidents that commits on the way belong to.
-    pub(super) fn incidents_between(&self, commit: &Oid, base: Option<&Oid>) -> Result<Vec<Oid>> {
+    pub(in crate::session) fn incidents_between(&self, commit: &Oid, base: Option<&Oid>) -> Result<Vec<Oid>> {
         Ok(self.walk(commit, base)?.1)
     }
 
