@@ -22,6 +22,7 @@ impl EventType for PrDrafted {
             stamp: event.stamp.clone(),
             place: self.title.clone(),
             sha256: self.sha256.clone(),
+            blocks: Vec::new(),
         });
     }
 }

@@ -124,6 +124,7 @@ impl Session {
         let drafted = PostmortemDrafted {
             path: path.to_string_lossy().into_owned(),
             sha256: canonical::sha256_hex(text.as_bytes()),
+            blocks: Vec::new(),
         };
         self.append(id, &[], |draft| draft.add(drafted)).map(|_| ())
     }

@@ -82,7 +82,12 @@ fn incident(text: Text<'_>) -> Incident {
         gate(text("older"), Verdict::Pass, 'c').into(),
         note(&["performance", "before"], "12.1 ms a call").into(),
         note(&["performance", "after"], "12.3 ms a call").into(),
-        PostmortemDrafted { path: text("docs/postmortems/GPU-123.md"), sha256: String::new() }.into(),
+        PostmortemDrafted {
+            path: text("docs/postmortems/GPU-123.md"),
+            sha256: String::new(),
+            blocks: vec![],
+        }
+        .into(),
     ]);
     incident.id = Some(oid('f'));
     incident
