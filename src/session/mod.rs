@@ -15,6 +15,7 @@ pub mod import;
 pub mod keep;
 pub mod linking;
 pub mod locate;
+pub mod postmortem;
 pub mod repro;
 pub mod running;
 pub mod trust;

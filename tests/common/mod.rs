@@ -8,6 +8,7 @@
 #![allow(unreachable_pub, reason = "`pub` says what the tests may use")]
 
 pub mod gates;
+pub mod proven;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

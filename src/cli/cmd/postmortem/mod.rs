@@ -1,6 +1,7 @@
 //! `postmortem`: the documents in docs/postmortems, one file an action. To add one: its file, its module, its line below.
 
 pub mod draft;
+pub mod note;
 
 use crate::cli::Reply;
 use crate::model::Result;
@@ -17,6 +18,8 @@ pub struct Args {
 enum Action {
     /// Write the draft into docs/postmortems; refuses until the record shows repro, cause, fix and validation
     Draft(draft::Args),
+    /// Say what no attempt, run or commit tells: impact, detection, lessons, action items, …; list what was said
+    Note(note::Args),
 }
 
 /// Does it.
@@ -26,5 +29,6 @@ enum Action {
 pub fn run(args: Args, json: bool) -> Result<Reply> {
     match args.action {
         Action::Draft(args) => draft::run(args, json),
+        Action::Note(args) => note::run(args, json),
     }
 }
