@@ -106,7 +106,7 @@ impl Known {
         Self {
             ours: all.map(|b| (b.title.clone(), b.sha256.clone())).collect(),
             titles: of_it.map(|b| b.title.clone()).collect(),
-            // Before version 0.2 only the whole was recorded, and then nobody's edits were in it.
+            // Drafts without blocks are from programs that recorded the whole alone, and never wrote around edits.
             whole: drafts.iter().any(|d| d.blocks.is_empty() && d.sha256 == whole),
             here,
         }

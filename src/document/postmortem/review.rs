@@ -16,11 +16,11 @@ const MOST: usize = 100;
 /// The reasons why a bug slipped through, as the ledger names them and as the document does.
 pub const REASONS: [(&str, &str); 6] = [
     ("ci-gap", "CI gap"),
-    ("latent-code", "Latent code"),
-    ("workload-gap", "Workload gap"),
-    ("incomplete-prior-fix", "Incomplete prior fix"),
-    ("review-miss", "Review miss"),
-    ("none", "No good reason"),
+    ("latent-code", "latent code"),
+    ("workload-gap", "workload gap"),
+    ("incomplete-prior-fix", "incomplete prior fix"),
+    ("review-miss", "review miss"),
+    ("none", "none"),
 ];
 
 fn source(note: &ReviewNote) -> String {
@@ -52,6 +52,11 @@ fn points(incident: &Incident, name: &str, gap: &str) -> Value {
 
 fn nothing(note: &ReviewNote) -> String {
     sentence(format!("None: {} ({})", line(&note.text), source(note)))
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// Who owns the fix: who was named, else who wrote it.
@@ -173,7 +178,8 @@ pub(super) fn slipped(input: &DraftInput<'_>) -> Value {
     let mut reasons = Vec::new();
     let mut gaps = Vec::new();
     for note in incident.review_of("slipped").take(MOST) {
-        let Some((_, words)) = REASONS.iter().find(|(word, _)| *word == note.reason) else { continue };
+        let Some((word, words)) = REASONS.iter().find(|(word, _)| *word == note.reason) else { continue };
+        let words = if *word == "none" { "No good reason".to_owned() } else { capital(words) };
         let text = if note.text.trim().is_empty() {
             gaps.push(format!("nobody recorded what the gap was: {words}."));
             String::new()

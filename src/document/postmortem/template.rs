@@ -254,7 +254,7 @@ mod tests {
     #[track_caller]
     fn refused(text: &str, why: &str) {
         let error = user(text).expect_err(text);
-        let said = format!("{error} {:?}", error);
+        let said = format!("{error:?}");
         assert!(said.contains(why), "{text}: {said}");
     }
 

@@ -170,6 +170,9 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
+/// A block of a document, and which of ours it is, unedited.
+type Piece = (String, Option<usize>);
+
 const TITLES: [&str; 6] = ["Summary", "Symptom", "Root cause", "Fix", "Validation", "Action items"];
 
 fn page(bodies: &[String]) -> String {
@@ -192,7 +195,7 @@ proptest! {
     ) {
         let fresh_bodies: Vec<String> = old.iter().zip(&new).map(|(o, n)| n.clone().unwrap_or_else(|| o.clone())).collect();
         let (first, fresh) = (page(&old), page(&fresh_bodies));
-        let mut pieces: Vec<(String, Option<usize>)> = Vec::new();
+        let mut pieces: Vec<Piece> = Vec::new();
         for (i, e) in edits.iter().enumerate() {
             let block = format!("## {}\n\nx{}\n", TITLES[i], old[i]);
             match e {
@@ -210,7 +213,7 @@ proptest! {
             pieces.reverse();
         }
         let top = "# T\n\n<!-- git-incident: incident=ff profile=bugfix -->\n";
-        let whole = |pick: &dyn Fn(&(String, Option<usize>)) -> String| {
+        let whole = |pick: &dyn Fn(&Piece) -> String| {
             let text = pieces.iter().fold(top.to_owned(), |text, piece| format!("{text}\n{}", pick(piece)));
             let text = if cut { text.trim_end().to_owned() } else { text };
             if crlf { text.replace('\n', "\r\n") } else { text }
