@@ -131,8 +131,9 @@ fn text(path: &str, written: &Written) -> Text {
         }
     }
     let gaps = gaps(&written.text);
+    let wait = if gaps == 1 { "1 gap waits".to_owned() } else { format!("{gaps} gaps wait") };
     if gaps > 0 {
-        shown.push(Style::Yellow, format!("{gaps} gaps wait for what nobody recorded; look for \"{GAP}\"\n"));
+        shown.push(Style::Yellow, format!("{wait} for what nobody recorded; look for \"{GAP}\"\n"));
     }
     shown
 }
