@@ -129,6 +129,7 @@ fn types_in_the_sources() -> BTreeMap<String, Vec<String>> {
         ("run", "RunRecord"),
         ("account", "Account"),
         ("redaction", "Redaction"),
+        ("block", "DraftedBlock"),
     ] {
         types.insert(shape.into(), members(&model, name));
     }

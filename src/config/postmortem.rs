@@ -12,6 +12,21 @@ pub enum Profile {
     Incident,
 }
 
+/// Every profile with its word in the file.
+const PROFILES: [(&str, Profile); 2] = [("bugfix", Profile::Bugfix), ("incident", Profile::Incident)];
+
+impl Profile {
+    /// The word in the file.
+    pub fn word(self) -> &'static str {
+        PROFILES.iter().find(|(_, profile)| *profile == self).map_or("bugfix", |(word, _)| word)
+    }
+
+    /// The profile of a word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        PROFILES.iter().find(|(known, _)| *known == word).map(|(_, profile)| *profile)
+    }
+}
+
 /// The section, defaults filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Postmortem {
@@ -29,10 +44,9 @@ impl Default for Postmortem {
 
 pub(super) fn read(mut section: Section<'_, '_>) -> Postmortem {
     let default = Postmortem::default();
-    let profiles = [("bugfix", Profile::Bugfix), ("incident", Profile::Incident)];
     let read = Postmortem {
         directory: section.path("directory").unwrap_or(default.directory),
-        profile: section.choice("profile", &profiles).unwrap_or(default.profile),
+        profile: section.choice("profile", &PROFILES).unwrap_or(default.profile),
     };
     section.finish();
     read

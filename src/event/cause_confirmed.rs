@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Context, EventType};
 use crate::model::EventId;
-use crate::model::incident::{Account, Incident};
+use crate::model::incident::{Account, Incident, Milestone, Turn};
 use crate::model::status::CauseState;
 
 /// A root cause held against everything that was tried.
@@ -34,6 +34,9 @@ impl EventType for CauseConfirmed {
             if !self.mechanism.is_empty() {
                 cause.mechanism.clone_from(&self.mechanism);
             }
+            incident
+                .milestones
+                .push(Milestone { stamp: event.stamp.clone(), what: Turn::CauseConfirmed(self.cause) });
         }
     }
 }

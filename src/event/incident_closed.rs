@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Context, EventType};
-use crate::model::incident::Incident;
+use crate::model::incident::{Incident, Milestone, Turn};
 use crate::model::status::Status;
 
 /// The end of an investigation.
@@ -27,6 +27,7 @@ impl EventType for IncidentClosed {
         incident.status.set(self.status, event.stamp.event, event.is_after);
         incident.status_note.set(self.note.clone(), event.stamp.event, event.is_after);
         incident.gaps.clone_from(&self.gaps);
+        incident.milestones.push(Milestone { stamp: event.stamp.clone(), what: Turn::Status(self.status) });
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Context, EventType};
-use crate::model::incident::Incident;
+use crate::model::incident::{Incident, Milestone, Turn};
 use crate::model::status::Status;
 
 /// The investigation goes on.
@@ -21,5 +21,6 @@ impl EventType for IncidentReopened {
         incident.status.set(Status::Open, event.stamp.event, event.is_after);
         incident.status_note.set(self.note.clone(), event.stamp.event, event.is_after);
         incident.gaps.clear();
+        incident.milestones.push(Milestone { stamp: event.stamp.clone(), what: Turn::Status(Status::Open) });
     }
 }

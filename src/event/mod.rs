@@ -29,6 +29,8 @@ pub mod next_added;
 pub mod next_done;
 pub mod next_dropped;
 pub mod postmortem_drafted;
+pub mod postmortem_noted;
+pub mod postmortem_withdrawn;
 pub mod pr_drafted;
 pub mod repro_ran;
 pub mod repro_set;
@@ -149,6 +151,8 @@ event_types! {
     gate_recorded::GateRecorded,
     budget_spent::BudgetSpent,
     postmortem_drafted::PostmortemDrafted,
+    postmortem_noted::PostmortemNoted,
+    postmortem_withdrawn::PostmortemWithdrawn,
     pr_drafted::PrDrafted,
     ledger_continued::LedgerContinued,
     ledger_segment::LedgerSegment,

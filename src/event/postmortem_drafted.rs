@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Context, EventType};
-use crate::model::incident::{Drafted, Incident};
+use crate::model::incident::{Drafted, DraftedBlock, Incident};
 
 /// A draft was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,6 +12,9 @@ pub struct PostmortemDrafted {
     pub path: String,
     /// SHA-256 of what was written, to see later what people changed.
     pub sha256: String,
+    /// The blocks in it that stood as they were drafted, to know later which ones people have edited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<DraftedBlock>,
 }
 
 impl EventType for PostmortemDrafted {
@@ -23,6 +26,7 @@ impl EventType for PostmortemDrafted {
             place: self.path.clone(),
             sha256: self.sha256.clone(),
             url: String::new(),
+            blocks: self.blocks.clone(),
         });
     }
 }

@@ -26,6 +26,7 @@ impl EventType for PrDrafted {
             place: self.title.clone(),
             sha256: self.sha256.clone(),
             url: self.url.clone(),
+            blocks: Vec::new(),
         });
     }
 }

@@ -10,7 +10,7 @@ use super::register::{Register, Rivals};
 use super::status::{CauseState, FailsWhen, NextState, Role, Status, Verdict};
 use super::{EventId, Oid, Timestamp};
 
-object_only!(FileRef, RunRecord, Account, Redaction);
+object_only!(FileRef, RunRecord, Account, Redaction, DraftedBlock);
 
 /// Who did something: a person, and the agent that acted for them, if one did.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -108,6 +108,10 @@ pub struct Incident {
     pub spent: Spent,
     /// Post-mortems drafted: path and digest of what was written.
     pub postmortems: Vec<Drafted>,
+    /// What was said for the post-mortem beside the investigation, in the order of the ledger.
+    pub review: Vec<ReviewNote>,
+    /// When it was closed, reopened, and its cause confirmed.
+    pub milestones: Vec<Milestone>,
     /// Pull request texts drafted.
     pub pull_requests: Vec<Drafted>,
     /// Lines that could not be read, with the reason; they are kept as they are.
@@ -133,6 +137,11 @@ impl Incident {
     /// Links in force with a role, newest last.
     pub fn links_as(&self, role: Role) -> impl Iterator<Item = &Link> {
         self.links.iter().filter(move |l| l.role == role && !l.unlinked)
+    }
+
+    /// What stands for a block of the post-mortem, oldest first.
+    pub fn review_of(&self, block: &str) -> impl Iterator<Item = &ReviewNote> {
+        self.review.iter().filter(move |n| n.block == block && n.withdrawn.is_none())
     }
 
     /// Milliseconds of recorded work: the time between the start and the end of each attempt, runs
@@ -460,6 +469,57 @@ pub struct Spent {
     pub micros: u64,
 }
 
+/// Something said for one block of the post-mortem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewNote {
+    /// When and by whom.
+    pub stamp: Stamp,
+    /// `impact`, `detection`, `timeline`, `slipped`, `lesson`, `question`, `action`, `owner`.
+    pub block: String,
+    /// What is said.
+    pub text: String,
+    /// Why it slipped through, in one word: `ci-gap`, `latent-code`, …; empty for the other blocks.
+    pub reason: String,
+    /// Who owns an action item.
+    pub owner: String,
+    /// Where an action item is tracked.
+    pub link: String,
+    /// When it happened, if that was not when it was written.
+    pub happened: Option<Timestamp>,
+    /// It says that there is nothing to say, and why.
+    pub none: bool,
+    /// Why it was taken back, if it was.
+    pub withdrawn: Option<String>,
+}
+
+/// A turn of an investigation that belongs on every timeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Milestone {
+    /// When and by whom.
+    pub stamp: Stamp,
+    /// What happened.
+    pub what: Turn,
+}
+
+/// What a milestone is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Turn {
+    /// The root cause with this proposing event was confirmed.
+    CauseConfirmed(EventId),
+    /// The incident was closed, or reopened.
+    Status(Status),
+}
+
+/// A block of a drafted document.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+pub struct DraftedBlock {
+    /// Its heading; empty for what stands before the first block.
+    pub title: String,
+    /// SHA-256 of what was written.
+    pub sha256: String,
+}
+
 /// A document that was made from the ledger.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drafted {
@@ -471,4 +531,6 @@ pub struct Drafted {
     pub sha256: String,
     /// The page it was put on; empty when there is none.
     pub url: String,
+    /// Its blocks that nobody had edited; empty where they were not recorded.
+    pub blocks: Vec<DraftedBlock>,
 }

@@ -8,6 +8,7 @@ pub mod error;
 pub mod id;
 pub mod incident;
 pub mod markdown;
+pub mod moment;
 mod object;
 pub mod outcome;
 pub mod rate;

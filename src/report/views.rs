@@ -40,6 +40,11 @@ pub fn incident(incident: &Incident, standing: &Standing) -> Value {
         "gates": incident.gates.iter().map(|g| json!({
             "gate": g.gate, "verdict": g.verdict, "tree": g.tree, "device": g.device, "record": g.descriptor, "at": g.stamp.at,
         })).collect::<Vec<_>>(),
+        "review": incident.review.iter().map(|n| json!({
+            "id": n.stamp.event, "at": n.stamp.at, "block": n.block, "text": n.text, "reason": n.reason, "owner": n.owner,
+            "link": n.link, "happened": n.happened, "none": n.none, "withdrawn": n.withdrawn,
+        })).collect::<Vec<_>>(),
+        "postmortems": incident.postmortems.iter().map(|d| json!({"path": d.place, "at": d.stamp.at, "sha256": d.sha256})).collect::<Vec<_>>(),
         "preconditions": preconditions(standing),
         "missing": standing.missing,
         "conflicts": conflicts(incident),

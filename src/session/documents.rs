@@ -1,16 +1,10 @@
-//! The post-mortem, and what the repository adds to the ledger for it and for the pull request's text.
-
-use std::path::{Path, PathBuf};
+//! What documents ask the repository for.
 
 use super::Session;
-use crate::document::postmortem::{self, DraftInput, Validation};
-use crate::event::PostmortemDrafted;
 use crate::git::diff;
 use crate::model::change::{ChangedFile, CommitFacts};
 use crate::model::incident::{Incident, Link};
-use crate::model::status::Role;
-use crate::model::{Error, Oid, Result, canonical};
-use crate::report::standing::Standing;
+use crate::model::{Error, Oid, Result};
 
 /// A range of commits: everything after `base` up to `tip`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,109 +16,6 @@ pub struct Range {
 }
 
 impl Session {
-    /// Drafts the post-mortem.
-    ///
-    /// # Errors
-    /// The record does not show all four preconditions: each missing one is named.
-    pub fn draft_postmortem(&self, incident: &Incident, standing: &Standing) -> Result<String> {
-        if !standing.complete() {
-            let mut error = Error::refused("the record does not hold a post-mortem yet");
-            for line in &standing.missing {
-                error = error.because(format!("missing: {line}"));
-            }
-            return Err(error.hint("git incident status shows where it stands"));
-        }
-        let fixes = self.commit_facts(incident.links_as(Role::Fix));
-        let offending = self.commit_facts(incident.links_as(Role::Offending));
-        let range = self.fix_range(incident)?;
-        let changed = self.changed_files(&range)?;
-        let owner = fixes.last().map(|f| f.author.clone()).unwrap_or_default();
-        let repro = &standing.repro;
-        postmortem::draft(&DraftInput {
-            incident,
-            validation: Validation {
-                runs: repro.runs,
-                failures: repro.failures,
-                needed: repro.needed,
-                fix_runs: repro.fix_runs,
-                fix_failures: repro.fix_failures,
-                commit: standing.fix.as_ref().map(|f| f.commit.clone()),
-                tree: standing.fix.as_ref().map(|f| f.tree.clone()),
-                rate_series: standing.rate_series.clone(),
-                fix_series: standing.fix_series.clone(),
-            },
-            fixes: &fixes,
-            offending: &offending,
-            changed: &changed,
-            owner: &owner,
-        })
-    }
-
-    /// Where an incident's post-mortem stands, from the top of the working tree.
-    ///
-    /// # Errors
-    /// The configuration is wrong.
-    pub fn postmortem_path(&self, incident: &Incident) -> Result<PathBuf> {
-        let name: String = incident
-            .ticket
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' })
-            .collect();
-        let name = name.trim_matches(['-', '.']);
-        let id = incident.id.as_ref().map_or("incident", |i| i.short());
-        let name = if name.is_empty() { id } else { name };
-        Ok(Path::new(&self.config()?.postmortem.directory).join(format!("{name}.md")))
-    }
-
-    /// Writes a draft where nobody has written, and records it.
-    ///
-    /// # Errors
-    /// Somebody changed the document since it was drafted (unless forced); a link on the way; a disk that is full.
-    pub fn write_postmortem(
-        &self,
-        id: &Oid,
-        incident: &Incident,
-        path: &Path,
-        text: &str,
-        force: bool,
-    ) -> Result<()> {
-        let top = self.workdir()?;
-        let shown = path.display();
-        let mut here = top.clone();
-        for part in path.components() {
-            here.push(part);
-            if std::fs::symlink_metadata(&here).is_ok_and(|m| m.file_type().is_symlink()) {
-                return Err(Error::refused(format!("{} is a symbolic link", here.display()))
-                    .because("a draft is written into the repository itself, never through a link")
-                    .hint("remove the link, or name another place: --output FILE"));
-            }
-        }
-        if let Ok(old) = std::fs::read(&here)
-            && !force
-            && old != text.as_bytes()
-        {
-            let digest = canonical::sha256_hex(&old);
-            let ours = incident.postmortems.iter().any(|d| d.sha256 == digest);
-            if !ours {
-                return Err(Error::refused(format!("{shown} is there, and somebody has written in it"))
-                    .hint("see the new draft: git incident postmortem draft --print")
-                    .hint("or write it elsewhere: --output FILE; or replace it: --force"));
-            }
-        }
-        let write = || -> std::io::Result<()> {
-            if let Some(parent) = here.parent() {
-                std::fs::create_dir_all(parent)?;
-            }
-            std::fs::write(&here, text)
-        };
-        write().map_err(|e| Error::refused(format!("{shown} cannot be written")).because(e))?;
-        let drafted = PostmortemDrafted {
-            path: path.to_string_lossy().into_owned(),
-            sha256: canonical::sha256_hex(text.as_bytes()),
-        };
-        self.append(id, &[], |draft| draft.add(drafted)).map(|_| ())
-    }
-
     /// From before the first fix to the last one.
     pub(super) fn fix_range(&self, incident: &Incident) -> Result<Range> {
         let fixes = self.fixes(incident);

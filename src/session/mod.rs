@@ -18,6 +18,7 @@ pub mod keep;
 pub mod linking;
 pub mod locate;
 pub mod opening;
+pub mod postmortem;
 pub mod pull_request;
 pub mod purge;
 pub mod repro;

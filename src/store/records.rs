@@ -105,16 +105,22 @@ pub struct Found {
 /// # Errors
 /// An object is not here.
 pub fn find(repo: &Repo, descriptor: &Descriptor) -> Result<Vec<Found>> {
-    let line = descriptor.line()?;
-    let key = Repo::blob_name(&line)?;
-    let note = read(repo, LEDGER.notes, &key)?;
+    under(repo, &Repo::blob_name(&descriptor.line()?)?)
+}
+
+/// As [`find`], by the descriptor's name.
+///
+/// # Errors
+/// An object is not here.
+pub fn under(repo: &Repo, key: &Oid) -> Result<Vec<Found>> {
+    let note = read(repo, LEDGER.notes, key)?;
     let secret = if note.is_empty() { None } else { clone_key(repo, false)? };
     let mut found: Vec<Found> = crate::fold::split_lines(&note)
         .filter_map(|l| serde_json::from_slice::<Record>(l).ok())
         .filter(|r| r.v == 1)
         .map(|record| {
             let counts =
-                secret.as_ref().is_some_and(|s| code(s, &key, &record).is_ok_and(|c| c == record.mac));
+                secret.as_ref().is_some_and(|s| code(s, key, &record).is_ok_and(|c| c == record.mac));
             Found { record, counts }
         })
         .collect();

@@ -10,6 +10,7 @@
 pub mod clones;
 pub mod faults;
 pub mod gates;
+pub mod proven;
 pub mod stranger;
 
 use std::ffi::{OsStr, OsString};

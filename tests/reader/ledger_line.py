@@ -27,6 +27,7 @@ SHAPES = {
     "outcome": "hypothesis hypothesis, bug bug",
     "account": "attempt! event, how! text",
     "redaction": "rule! text, line! u32",
+    "block": "title! text, sha256! text",
     "run": "argv [text], exit ?i64, millis u64, hang ?text, commit ?oid, tree ?oid, dirty flag,"
            " environment json, evidence [oid]",
     "incident.opened": "title! text, ticket text, symptom text, environment text, files [file], labels [text]",
@@ -57,7 +58,9 @@ SHAPES = {
     "commit.rewritten": "from! oid, to! oid, how text, tree ?oid, patch_id text",
     "gate.recorded": "gate! text, verdict! verdict, tree ?oid, device text, descriptor ?oid",
     "budget.spent": "minutes u64, micros u64, note text",
-    "postmortem.drafted": "path! text, sha256! text",
+    "postmortem.drafted": "path! text, sha256! text, blocks [block]",
+    "postmortem.noted": "block! text, text text, reason text, owner text, link text, happened text, none flag",
+    "postmortem.withdrawn": "noted! event, reason text",
     "pr.drafted": "title! text, sha256! text, url text",
     "ledger.continued": "segment! oid",
     "ledger.segment": "incident! oid",

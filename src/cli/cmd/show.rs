@@ -58,6 +58,7 @@ fn text(incident: &Incident, standing: &Standing) -> Text {
         attempt_text(&mut text, incident, attempt);
     }
     notes_text(&mut text, &incident.notes, "Notes");
+    review_text(&mut text, incident);
     differences_text(&mut text, incident);
     next_text(&mut text, incident);
     evidence_text(&mut text, incident);
@@ -184,7 +185,22 @@ fn notes_text(text: &mut Text, notes: &[Note], heading: &str) {
         if !note.text.is_empty() {
             line.push_str(&format!("  {}", note.text));
         }
+        if note.important {
+            line.push_str("  (important)");
+        }
         text.field("Note", &line);
+    }
+}
+
+/// What was said for the post-mortem.
+fn review_text(text: &mut Text, incident: &Incident) {
+    let standing: Vec<_> = incident.review.iter().filter(|n| n.withdrawn.is_none()).collect();
+    if !standing.is_empty() {
+        text.push(Style::Bold, "\nSaid for the post-mortem\n");
+    }
+    for note in standing {
+        let reason = if note.reason.is_empty() { String::new() } else { format!("{}: ", note.reason) };
+        text.field(&note.block, &format!("{reason}{}", note.text));
     }
 }
 

@@ -3,11 +3,15 @@
 use serde_json::{Value, json};
 
 use super::DraftInput;
-use super::sources::{attempt, attempt_named, block, commit, cut, event, evidence, line, sentence};
+use super::review;
+use super::sources::{
+    attempt, attempt_named, block, commit, commit_name, cut, event, evidence, line, pull_request, sentence,
+};
+use crate::model::EventId;
 use crate::model::incident::{Attempt, Incident, Link};
 use crate::model::markdown::{self, Place};
 use crate::model::outcome::Bug;
-use crate::model::status::{CauseState, NextState, Role};
+use crate::model::status::{CauseState, Role};
 
 /// Points of one list.
 const MOST: usize = 40;
@@ -27,13 +31,10 @@ pub(super) fn summary(input: &DraftInput<'_>) -> Value {
     let paragraph = markdown::clean(&incident.symptom);
     let paragraph = paragraph.trim().split("\n\n").next().unwrap_or_default();
     let fix = input.fixes.last();
-    let pr = input
-        .fixes
-        .iter()
-        .rev()
-        .find(|f| !f.pr.trim().is_empty())
-        .map(|f| format!("{} (commit `{}`)", line(&f.pr), f.commit.short()));
-    let owner = line(input.owner);
+    let pr = input.fixes.iter().rev().find(|f| !f.pr.trim().is_empty()).map(|f| {
+        format!("{} (commit {})", pull_request(input.web, &f.pr), commit_name(input.web, &f.commit))
+    });
+    let owner = review::owner(input);
     let mut ticket = line(&incident.ticket);
     if !ticket.is_empty() {
         ticket = format!("{ticket} ({})", event(incident.ticket.set_by()));
@@ -46,13 +47,23 @@ pub(super) fn summary(input: &DraftInput<'_>) -> Value {
     for (label, value, gap) in [
         ("Ticket", ticket.as_str(), "no ticket is recorded."),
         ("Pull request", pr.as_deref().unwrap_or_default(), "no pull request is recorded for the fix."),
-        ("Owner", owner.as_str(), "nobody is named as the owner."),
+        (
+            "Owner",
+            owner.as_deref().unwrap_or_default(),
+            "nobody is named as the owner (`git incident postmortem note owner \"…\"`).",
+        ),
     ] {
         if value.is_empty() {
             gaps.push(gap.to_owned());
         } else {
             facts.push(format!("**{label}:** {value}"));
         }
+    }
+    if let Some(id) = &incident.id {
+        facts.push(format!(
+            "**Sources:** `git incident export {} --format ledger` has the events named here, `git notes --ref=incidents show ID` a record, `git incident evidence show ID` the evidence, `git show ID` a commit",
+            id.short()
+        ));
     }
     if incident.status.rivals().next().is_some() {
         let rivals: Vec<&str> = incident.status.rivals().map(|s| s.as_str()).collect();
@@ -61,7 +72,7 @@ pub(super) fn summary(input: &DraftInput<'_>) -> Value {
     json!({
         "what": sentence(title(incident)),
         "observed": markdown::line(paragraph, 300, Place::Document),
-        "fixed_by": fix.map(commit),
+        "fixed_by": fix.map(|f| commit(input.web, f)),
         "facts": facts,
         "gaps": gaps,
     })
@@ -124,7 +135,7 @@ pub(super) fn cause(input: &DraftInput<'_>) -> Value {
     let offending: Vec<String> = input
         .offending
         .iter()
-        .map(|c| sentence(commit(c)))
+        .map(|c| sentence(commit(input.web, c)))
         .chain(unresolved(incident, Role::Offending, input))
         .collect();
     if offending.is_empty() {
@@ -212,7 +223,7 @@ fn fixing(incident: &Incident) -> Vec<&Attempt> {
 pub(super) fn fix(input: &DraftInput<'_>) -> Value {
     let incident = input.incident;
     let mut gaps = Vec::new();
-    let mut commits: Vec<String> = input.fixes.iter().map(|c| sentence(commit(c))).collect();
+    let mut commits: Vec<String> = input.fixes.iter().map(|c| sentence(commit(input.web, c))).collect();
     commits.extend(unresolved(incident, Role::Fix, input));
     if input.fixes.is_empty() {
         gaps.push(
@@ -249,7 +260,7 @@ pub(super) fn fix(input: &DraftInput<'_>) -> Value {
     let mut earlier = Vec::new();
     for role in [Role::Failed, Role::Partial, Role::Revert] {
         for link in incident.links_as(role) {
-            let (text, gap) = earlier_fix(incident, link);
+            let (text, gap) = earlier_fix(input, link);
             earlier.push(text);
             gaps.extend(gap);
         }
@@ -264,10 +275,13 @@ pub(super) fn fix(input: &DraftInput<'_>) -> Value {
 }
 
 /// A change that did not fix it, and what was wrong with it.
-fn earlier_fix(incident: &Incident, link: &Link) -> (String, Option<String>) {
+fn earlier_fix(input: &DraftInput<'_>, link: &Link) -> (String, Option<String>) {
+    let incident = input.incident;
     let short = link.commit.short();
-    let pr = if link.pr.trim().is_empty() { String::new() } else { format!(", {}", line(&link.pr)) };
-    let text = format!("commit `{short}` {} ({}{pr})", line(&link.subject), link.role);
+    let pr = pull_request(input.web, &link.pr);
+    let pr = if pr.is_empty() { pr } else { format!(", {pr}") };
+    let name = commit_name(input.web, &link.commit);
+    let text = format!("commit {name} {} ({}{pr})", line(&link.subject), link.role);
     let tried = link.attempt.and_then(|id| incident.attempt(id));
     let conclusion = tried.map(|a| line(&a.conclusion)).unwrap_or_default();
     match (tried, conclusion.is_empty()) {
@@ -277,27 +291,9 @@ fn earlier_fix(incident: &Incident, link: &Link) -> (String, Option<String>) {
     }
 }
 
-pub(super) fn slipped(input: &DraftInput<'_>) -> Value {
-    let opened = input.incident.opened.as_ref().map(|s| s.at.to_date());
-    let known = input.offending.iter().find(|c| !c.date.trim().is_empty()).map(|c| {
-        let opened = opened.map_or_else(String::new, |day| format!("; the incident was opened on {day}"));
-        format!(
-            "Commit `{}`, linked as the one that brought it, is dated {}{opened}.",
-            c.commit.short(),
-            line(&c.date)
-        )
-    });
-    json!({ "known": known })
-}
-
-pub(super) fn actions(incident: &Incident) -> Value {
-    let ideas = incident
-        .next
-        .iter()
-        .filter(|n| n.state == NextState::Open)
-        .map(|n| format!("{} ({})", line(&n.text), event(Some(n.added.event))))
-        .collect();
-    json!({ "ideas": cut(ideas, MOST) })
+/// The text of a cause, in one line.
+pub(super) fn confirmed_text(incident: &Incident, cause: EventId) -> Option<String> {
+    incident.causes.iter().find(|c| c.proposed.event == cause).map(|c| line(&c.text))
 }
 
 /// The cause's experiment: used by the block on how it was found.

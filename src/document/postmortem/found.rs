@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::DraftInput;
 use super::facts::confirming;
-use super::sources::{attempt, cut, event, evidence_named, line, sentence};
+use super::sources::{attempt, commit_name, cut, event, evidence_named, line, sentence};
 use crate::model::incident::{Attempt, Incident};
 use crate::model::outcome::Hypothesis;
 use crate::model::status::CauseState;
@@ -11,8 +12,9 @@ use crate::model::status::CauseState;
 /// Attempts shown.
 const MOST: usize = 100;
 
-pub(super) fn found(incident: &Incident) -> Value {
-    let attempts: Vec<Value> = incident.attempts.iter().take(MOST).map(|a| one(incident, a)).collect();
+pub(super) fn found(input: &DraftInput<'_>) -> Value {
+    let incident = input.incident;
+    let attempts: Vec<Value> = incident.attempts.iter().take(MOST).map(|a| one(input, a)).collect();
     let more = incident.attempts.len().saturating_sub(MOST);
     let rejected = incident
         .causes
@@ -50,7 +52,8 @@ pub(super) fn found(incident: &Incident) -> Value {
     })
 }
 
-fn one(incident: &Incident, tried: &Attempt) -> Value {
+fn one(input: &DraftInput<'_>, tried: &Attempt) -> Value {
+    let incident = input.incident;
     let outcome = tried.outcome;
     let state = if tried.ended.is_some() {
         format!("hypothesis {}, bug {}", outcome.hypothesis, outcome.bug)
@@ -90,7 +93,7 @@ fn one(incident: &Incident, tried: &Attempt) -> Value {
     }
     let mut commits: Vec<String> = Vec::new();
     for link in incident.links.iter().filter(|l| !l.unlinked && l.attempt == Some(tried.started.event)) {
-        commits.push(format!("`{}` ({})", link.commit.short(), link.role));
+        commits.push(format!("{} ({})", commit_name(input.web, &link.commit), link.role));
     }
     if !commits.is_empty() {
         facts.push(format!("**Commits:** {}", cut(commits, 8).join(", ")));

@@ -59,12 +59,54 @@ pub(super) fn evidence_named(incident: &Incident, oid: &Oid) -> String {
         .map_or_else(|| format!("evidence `{}`", oid.short()), evidence)
 }
 
+/// A commit's short name, as a link where the forge that shows commits is known.
+pub(super) fn commit_name(web: &str, commit: &Oid) -> String {
+    let name = format!("`{}`", commit.short());
+    if web.is_empty() { name } else { format!("[{name}]({web}/commit/{commit})") }
+}
+
+/// A pull request or issue; `#12` is a link where the forge is known, which sends issues on to where they are.
+pub(super) fn pull_request(web: &str, text: &str) -> String {
+    let number = text.trim().strip_prefix('#').filter(|n| !n.is_empty() && n.len() < 12);
+    match number.filter(|n| !web.is_empty() && n.bytes().all(|b| b.is_ascii_digit())) {
+        Some(number) => format!("[#{number}]({web}/pull/{number})"),
+        None => line(text),
+    }
+}
+
 /// A commit: name, subject, day, pull request.
-pub(super) fn commit(facts: &CommitFacts) -> String {
+pub(super) fn commit(web: &str, facts: &CommitFacts) -> String {
     let details: Vec<String> =
-        [&facts.date, &facts.pr].into_iter().filter(|d| !d.trim().is_empty()).map(|d| line(d)).collect();
+        [line(&facts.date), pull_request(web, &facts.pr)].into_iter().filter(|d| !d.is_empty()).collect();
     let details = if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
-    format!("commit `{}` {}{details}", facts.commit.short(), line(&facts.subject))
+    format!("commit {} {}{details}", commit_name(web, &facts.commit), line(&facts.subject))
+}
+
+/// Where a repository shows on the web, from the address it is fetched from: `https://github.com/OWNER/NAME`. Only
+/// GitHub's addresses are known to have `/commit/` below that; user names and passwords are left out.
+pub fn web_address(remote: &str) -> Option<String> {
+    let rest = remote
+        .strip_prefix("https://")
+        .or_else(|| remote.strip_prefix("ssh://"))
+        .or_else(|| remote.strip_prefix("git://"));
+    let (host, path) = match rest {
+        Some(rest) => rest.split_once('/')?,
+        // As scp writes it.
+        None => remote.split_once(':').filter(|(host, _)| host.contains('@'))?,
+    };
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let host = host.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    if host != "github.com" && host != "ssh.github.com" {
+        return None;
+    }
+    let path = path.trim_matches('/');
+    let (owner, name) = path.strip_suffix(".git").unwrap_or(path).split_once('/')?;
+    let plain = |t: &str| {
+        !t.is_empty()
+            && !matches!(t, "." | "..")
+            && t.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+    };
+    (plain(owner) && plain(name)).then(|| format!("https://github.com/{owner}/{name}"))
 }
 
 /// The first `most` of a list, and how many more there are.

@@ -3,11 +3,52 @@
 use serde_json::{Value, json};
 
 use super::DraftInput;
-use super::sources::{cut, event, line};
+use super::sources::{commit_name, cut, event, line, sentence};
 use crate::model::incident::{GateResult, Incident, ReproRun};
 use crate::model::status::{FailsWhen, Verdict};
 use crate::model::time::human_duration;
-use crate::model::{EventId, describe, markdown, rate};
+use crate::model::{EventId, Oid, describe, markdown, rate};
+
+/// A gate of the fix's configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfiguredGate {
+    /// Its id.
+    pub id: String,
+    /// The device it asks for, in the configuration's word.
+    pub device: String,
+}
+
+/// A gate that was let through because its device was missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingGate {
+    /// Its id.
+    pub id: String,
+    /// The tree it has to judge.
+    pub tree: Oid,
+    /// Why it was not run.
+    pub reason: String,
+}
+
+/// What the newest record under a descriptor says beside its verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordFacts {
+    /// The descriptor.
+    pub descriptor: Oid,
+    /// How often it ran.
+    pub runs: u32,
+    /// How many runs passed.
+    pub passes: u32,
+    /// Exit status of the last run.
+    pub exit: Option<i64>,
+    /// Time of all runs in milliseconds.
+    pub millis: u64,
+    /// Whether the working directory held nothing from before.
+    pub fresh: bool,
+    /// Whether it was made in this clone; else it is only claimed.
+    pub counts: bool,
+    /// The outputs.
+    pub evidence: Option<Oid>,
+}
 
 /// Series of runs, and gates, shown.
 const MOST: usize = 40;
@@ -60,14 +101,43 @@ pub(super) fn validation(input: &DraftInput<'_>) -> Value {
     let newest = describe::newest_gates(incident);
     let (here, elsewhere): (Vec<_>, Vec<_>) =
         newest.into_iter().partition(|g| numbers.tree.is_some() && g.tree == numbers.tree);
-    for gate in here.iter().filter(|g| matches!(g.verdict, Verdict::NotRun | Verdict::Inconclusive)) {
-        not_run.push(format!("Gate {} on the fix: {}.", markdown::code(&gate.gate, 80), gate.verdict));
+    let passed = |id: &str| here.iter().any(|g| g.gate == id && g.verdict == Verdict::Pass);
+    let waits = |id: &str| {
+        numbers.waiting.iter().any(|w| w.id == id && numbers.tree.as_ref() == Some(&w.tree)) && !passed(id)
+    };
+    for gate in here.iter().filter(|g| !waits(&g.gate)) {
+        let name = markdown::code(&gate.gate, 80);
+        if matches!(gate.verdict, Verdict::NotRun | Verdict::Inconclusive) {
+            not_run.push(format!("Gate {name} on the fix: {}.", gate.verdict));
+        } else if record_of(input, gate).is_some_and(|r| !r.counts) {
+            not_run.push(format!(
+                "Gate {name} on the fix, in this clone: its record was made elsewhere and is only claimed."
+            ));
+        }
     }
     for gate in &elsewhere {
         if !here.iter().any(|g| g.gate == gate.gate) {
             not_run.push(format!(
                 "Gate {} on the fix: recorded for other trees only.",
                 markdown::code(&gate.gate, 80)
+            ));
+        }
+    }
+    for gate in &numbers.waiting {
+        if numbers.tree.as_ref() == Some(&gate.tree) && waits(&gate.id) {
+            not_run.push(format!(
+                "Gate {} on the fix waits for its device: {}",
+                markdown::code(&gate.id, 80),
+                sentence(line(&gate.reason))
+            ));
+        }
+    }
+    for gate in &numbers.configured {
+        if !waits(&gate.id) && !incident.gates.iter().any(|g| g.gate == gate.id) {
+            not_run.push(format!(
+                "Gate {} (device {}): configured, and this incident has no result of it.",
+                markdown::code(&gate.id, 80),
+                line(&gate.device)
             ));
         }
     }
@@ -80,7 +150,7 @@ pub(super) fn validation(input: &DraftInput<'_>) -> Value {
     json!({
         "facts": facts,
         "series": cut(judged.iter().map(|r| one_series(r)).collect(), MOST),
-        "gates": cut(here.iter().map(|g| one_gate(g)).collect(), MOST),
+        "gates": cut(here.iter().map(|g| one_gate(input, g)).collect(), MOST),
         "not_run": not_run,
         "gaps": gaps,
     })
@@ -89,7 +159,10 @@ pub(super) fn validation(input: &DraftInput<'_>) -> Value {
 /// What the fix showed against what the rate asks for.
 fn asked(input: &DraftInput<'_>, gaps: &mut Vec<String>) -> String {
     let numbers = &input.validation;
-    let on = numbers.commit.as_ref().map_or_else(String::new, |c| format!(" (commit `{}`)", c.short()));
+    let on = numbers
+        .commit
+        .as_ref()
+        .map_or_else(String::new, |c| format!(" (commit {})", commit_name(input.web, c)));
     let asked = if numbers.needed == rate::NEVER {
         gaps.push(
             "how often the fix must pass is unknown: the repro never showed the bug without it.".to_owned(),
@@ -157,12 +230,25 @@ fn one_series(run: &ReproRun) -> String {
     )
 }
 
-fn one_gate(gate: &GateResult) -> String {
+fn record_of<'a>(input: &'a DraftInput<'_>, gate: &GateResult) -> Option<&'a RecordFacts> {
+    let descriptor = gate.descriptor.as_ref()?;
+    input.validation.records.iter().find(|r| r.descriptor == *descriptor)
+}
+
+fn one_gate(input: &DraftInput<'_>, gate: &GateResult) -> String {
     let device = line(&gate.device);
     let on = if device.is_empty() { String::new() } else { format!(" on {device}") };
     let record = gate
         .descriptor
         .as_ref()
         .map_or_else(|| event(Some(gate.stamp.event)), |d| format!("record `{}`", d.short()));
-    format!("{}: {}{on} ({record})", markdown::code(&gate.gate, 80), gate.verdict)
+    let counts = record_of(input, gate).map_or_else(String::new, |r| {
+        let exit = r.exit.map_or_else(String::new, |e| format!(", exit status {e}"));
+        let place = if r.fresh { "a fresh tree" } else { "a tree with caches" };
+        let claimed = if r.counts { "" } else { ", claimed: made elsewhere" };
+        let stored = r.evidence.as_ref().map_or_else(String::new, |e| format!(", evidence `{}`", e.short()));
+        let took = human_duration(r.millis);
+        format!(", {} of {} runs passed in {took} in {place}{exit}{claimed}{stored}", r.passes, r.runs)
+    });
+    format!("{}: {}{on}{counts} ({record})", markdown::code(&gate.gate, 80), gate.verdict)
 }

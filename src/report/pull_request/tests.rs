@@ -87,7 +87,12 @@ pub(super) fn incident(text: Text<'_>) -> Incident {
         ran(4, 0, 'a', &text("Zen 5")).into(),
         note(&["performance", "before"], "12.1 ms a call").into(),
         note(&["performance", "after"], "12.3 ms a call").into(),
-        PostmortemDrafted { path: text("docs/postmortems/GPU-123.md"), sha256: String::new() }.into(),
+        PostmortemDrafted {
+            path: text("docs/postmortems/GPU-123.md"),
+            sha256: String::new(),
+            blocks: vec![],
+        }
+        .into(),
         EvidenceAdded {
             oid: Some(oid('e')),
             bytes: 1234,

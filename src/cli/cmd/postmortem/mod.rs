@@ -2,6 +2,7 @@
 
 pub mod diff;
 pub mod draft;
+pub mod note;
 
 use crate::cli::Reply;
 use crate::model::Result;
@@ -20,6 +21,8 @@ enum Action {
     Draft(draft::Args),
     /// What a reviewer must see of changed post-mortems: widened claims and lost evidence first
     Diff(diff::Args),
+    /// Say what no attempt, run or commit tells: impact, detection, lessons, action items, …; list what was said
+    Note(note::Args),
 }
 
 /// Does it.
@@ -30,5 +33,6 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     match args.action {
         Action::Draft(args) => draft::run(args, json),
         Action::Diff(args) => diff::run(args, json),
+        Action::Note(args) => note::run(args, json),
     }
 }
