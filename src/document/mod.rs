@@ -3,3 +3,4 @@
 pub mod debuglog;
 pub mod page;
 pub mod postmortem;
+pub mod render;
