@@ -15,6 +15,7 @@ pub mod import;
 pub mod keep;
 pub mod linking;
 pub mod locate;
+pub mod rendering;
 pub mod repro;
 pub mod running;
 pub mod trust;

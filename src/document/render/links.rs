@@ -49,7 +49,10 @@ pub fn is_embedded_picture(url: &str) -> bool {
 
 /// Characters that hide or reorder others: bidirectional controls, zero-width ones but joiners.
 pub(super) fn hides(c: char) -> bool {
-    matches!(c, '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    matches!(
+        c,
+        '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
+    )
 }
 
 #[cfg(test)]

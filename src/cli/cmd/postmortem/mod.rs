@@ -1,6 +1,7 @@
 //! `postmortem`: the documents in docs/postmortems, one file an action. To add one: its file, its module, its line below.
 
 pub mod draft;
+pub mod render;
 
 use crate::cli::Reply;
 use crate::model::Result;
@@ -17,6 +18,8 @@ pub struct Args {
 enum Action {
     /// Write the draft into docs/postmortems; refuses until the record shows repro, cause, fix and validation
     Draft(draft::Args),
+    /// Render documents: a page that stands alone, Jira's format, plain text; a page of the folder
+    Render(render::Args),
 }
 
 /// Does it.
@@ -26,5 +29,6 @@ enum Action {
 pub fn run(args: Args, json: bool) -> Result<Reply> {
     match args.action {
         Action::Draft(args) => draft::run(args, json),
+        Action::Render(args) => render::run(args, json),
     }
 }
