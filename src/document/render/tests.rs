@@ -138,9 +138,9 @@ fn github_s_markdown_reads_as_on_github() {
 fn hostile_shapes_are_bounded() {
     let deep = format!("{}x", ">".repeat(10_000));
     let lists: String = (0..2_000).map(|n| format!("{}- x\n", " ".repeat(n * 2))).collect();
-    let row = format!("|{}\n", "x|".repeat(200));
-    let table = format!("{row}|{}\n{}", "-|".repeat(200), row.repeat(300));
-    let short = format!("|{}\n|{}\n{}", "x|".repeat(3_000), "-|".repeat(3_000), "|x|\n".repeat(5_000));
+    let row = format!("|{}\n", "x|".repeat(100));
+    let table = format!("{row}|{}\n{}", "-|".repeat(100), row.repeat(200));
+    let short = format!("|{}\n|{}\n{}", "x|".repeat(3_000), "-|".repeat(3_000), "|x|\n".repeat(2_000));
     for text in [
         deep,
         lists,
@@ -163,6 +163,8 @@ fn hostile_shapes_are_bounded() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
     #[test]
     fn any_text_is_safe(text in any::<String>()) {
         only_safe(&safe_html(&text));

@@ -166,7 +166,7 @@ fn needs_taming(text: &str) -> bool {
 
 /// Text without control characters and those that hide or reorder others: each becomes U+FFFD, so that one sees that
 /// something was there.
-pub(super) fn tame(text: &str) -> String {
+pub fn tame(text: &str) -> String {
     if !needs_taming(text) {
         return text.to_owned();
     }

@@ -1,5 +1,6 @@
 //! `postmortem`: the documents in docs/postmortems, one file an action. To add one: its file, its module, its line below.
 
+pub mod brief;
 pub mod draft;
 pub mod render;
 
@@ -20,6 +21,8 @@ enum Action {
     Draft(draft::Args),
     /// Render documents: a page that stands alone, Jira's format, plain text; a page of the folder
     Render(render::Args),
+    /// Print the up-the-org version for a channel, from the document's own words; nothing is posted
+    Brief(brief::Args),
 }
 
 /// Does it.
@@ -30,5 +33,6 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     match args.action {
         Action::Draft(args) => draft::run(args, json),
         Action::Render(args) => render::run(args, json),
+        Action::Brief(args) => brief::run(args, json),
     }
 }

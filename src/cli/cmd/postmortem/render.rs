@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use crate::cli::{Reply, open_session};
 use crate::cli::ui::{Style, Text};
+use crate::cli::{Reply, open_session};
 use crate::document::render::page::{Ledger, PageInput, page};
 use crate::document::render::{adf, index, text};
 use crate::model::{Error, Result};
@@ -120,7 +120,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     }
 }
 
-fn active_document(session: Option<&Session>) -> Result<PathBuf> {
+pub(super) fn active_document(session: Option<&Session>) -> Result<PathBuf> {
     let none = || {
         Error::usage("no document is named").hint("git incident postmortem render docs/postmortems/TICKET.md")
     };

@@ -46,7 +46,7 @@ pub fn draw(incident: &Incident, id: &str) -> Option<String> {
     let mut drawing = Drawing::new(id, &title, description.trim_end(), bottom + 26.0);
     drawing.line("axis", (LEFT, bottom), (RIGHT, bottom));
     drawing.text("soft", (LEFT, bottom + 18.0), "start", &format!("{} UTC", first.to_minute()));
-    drawing.text("soft", (WIDTH, bottom + 18.0), "end", &format!("{} UTC", last.to_minute()));
+    drawing.text("soft", (RIGHT, bottom + 18.0), "end", &format!("{} UTC", last.to_minute()));
     for (row, (attempt, told)) in attempts.iter().zip(&told).enumerate() {
         let middle = 10.0 + (row as f64 + 0.5) * ROW;
         let (from, to) = (x(attempt.started.at.millis()), x(end(attempt).millis()));

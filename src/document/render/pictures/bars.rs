@@ -156,8 +156,10 @@ fn draw(id: &str, columns: &[Column], labels: &[&str], number: usize) -> String 
     let mut drawing = Drawing::new(id, &title, description.trim_end(), height);
     let mut y = 20.0;
     for column in columns {
-        let low = column.values.iter().flatten().fold(0.0_f64, |a, b| a.min(*b));
-        let high = column.values.iter().flatten().fold(0.0_f64, |a, b| a.max(*b));
+        // Columns of one unit share one scale: before and after are there to be compared.
+        let all = || columns.iter().filter(|c| c.unit == column.unit).flat_map(|c| c.values.iter().flatten());
+        let low = all().fold(0.0_f64, |a, b| a.min(*b));
+        let high = all().fold(0.0_f64, |a, b| a.max(*b));
         let span = (high - low).max(f64::MIN_POSITIVE);
         let x = |value: f64| LEFT + (value / span - low / span) * (RIGHT - LEFT);
         drawing.text("", (0.0, y), "start", &fitted(&column.head, 80));
