@@ -71,7 +71,7 @@ impl Writer<'_> {
                 break;
             }
             // A bullet costs its dash as well.
-            let (taken, _) = self.pick(roles, 1, self.room.min(18) - 1, &out);
+            let (taken, _) = self.whole(roles, 1, self.room.min(20) - 1, &out);
             if let Some(sentence) = taken.first() {
                 self.room = self.room.saturating_sub(words(sentence) + 1);
                 out.push_str(&format!("- {sentence}\n"));
@@ -90,7 +90,7 @@ impl Writer<'_> {
         self.room = self.room.saturating_sub(words(&head));
         let mut out = limited(&head, STANDUP_LINE) + "\n";
         for roles in [&[Role::Fix, Role::Validation][..], &[Role::Actions]] {
-            let (taken, _) = self.pick(roles, 1, self.room.min(24), &out);
+            let (taken, _) = self.whole(roles, 1, self.room.min(24), &out);
             if let Some(sentence) = taken.first() {
                 self.room = self.room.saturating_sub(words(sentence));
                 out.push_str(&limited(sentence, STANDUP_LINE));
@@ -175,6 +175,18 @@ impl Writer<'_> {
     /// At most `most` statements of the first of these that has any, within `room` words; those that had to be passed
     /// over are left for the writer, and their lines returned. What `said` holds already is not said again.
     fn pick(&mut self, roles: &[Role], most: usize, room: usize, said: &str) -> (Vec<String>, Vec<usize>) {
+        let (mut taken, passed) = self.whole(roles, most, room, said);
+        // Better a sentence with its end cut off than none, where one would say enough.
+        if taken.is_empty() && room >= 20 {
+            let slots = self.slots;
+            let first = roles.iter().flat_map(|r| slots.of(*r)).filter_map(|s| s.words.as_ref());
+            taken.extend(first.filter(|w| !said.contains(w.as_str())).map(|w| cut_words(w, room)).next());
+        }
+        (taken, passed)
+    }
+
+    /// As [`Writer::pick`], whole sentences only.
+    fn whole(&mut self, roles: &[Role], most: usize, room: usize, said: &str) -> (Vec<String>, Vec<usize>) {
         let mut taken: Vec<String> = Vec::new();
         let mut passed: Vec<usize> = Vec::new();
         for role in roles {
@@ -184,15 +196,12 @@ impl Writer<'_> {
                     break;
                 }
                 match &one.words {
-                    None => passed.push(one.line),
+                    None if passed.last() != Some(&one.line) => passed.push(one.line),
+                    None => {}
                     Some(sentence) if said.contains(sentence.as_str()) || taken.contains(sentence) => {}
                     Some(sentence) if used + words(sentence) <= room => {
                         used += words(sentence);
                         taken.push(sentence.clone());
-                    }
-                    Some(sentence) if taken.is_empty() && room >= 12 && role != &Role::Actions => {
-                        used = room;
-                        taken.push(cut_words(sentence, room));
                     }
                     Some(_) => {}
                 }

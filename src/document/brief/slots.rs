@@ -139,7 +139,12 @@ impl Slots {
     }
 
     fn take(&mut self, page: &Page<'_>, section: &Section, role: Role) {
+        let mut listing = Listing::No;
         for leaf in page.leaves_within(&(section.heading.start..section.own.end)) {
+            listing = listing.next(leaf);
+            if listing == Listing::Within {
+                continue;
+            }
             let skipped = matches!(leaf.kind, Kind::Code(_) | Kind::Row { .. })
                 || matches!(leaf.kind, Kind::Item { task: Some(true) })
                 || leaf.prose.text.trim_start().starts_with("Gap:")
@@ -157,7 +162,10 @@ impl Slots {
                     continue;
                 }
                 let line = page.lines.place(page.text, leaf.prose.source(&range).start).line;
-                let words = plain(&leaf.prose, range);
+                let words = plain(&leaf.prose, range.clone());
+                if words.is_none() && !is_statement(leaf, &range) {
+                    continue;
+                }
                 self.said.entry(role).or_default().push(Said { line, words });
             }
         }
@@ -178,6 +186,49 @@ impl Slots {
             self.said.insert(role, found);
         }
     }
+}
+
+/// Lists that the draft makes of a record: sources and places, for those who follow them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Listing {
+    No,
+    /// The line that leads to one.
+    Lead,
+    Within,
+}
+
+impl Listing {
+    fn next(self, leaf: &Leaf) -> Self {
+        const LEADS: &[&str] = &[
+            "Where it was observed",
+            "Stored:",
+            "Files it has to do with",
+            "Brought by:",
+            "Changed files",
+            "Earlier changes that did not fix it",
+            "What separates",
+            "Runs of the repro",
+            "Gates:",
+        ];
+        let text = leaf.prose.text.trim();
+        let item = matches!(leaf.kind, Kind::Item { .. });
+        if text.ends_with(':') && LEADS.iter().any(|l| text.starts_with(l)) {
+            return Self::Lead;
+        }
+        match self {
+            Self::Lead => Self::Within,
+            Self::Within if item => Self::Within,
+            _ => Self::No,
+        }
+    }
+}
+
+/// Whether a sentence says something beside its code: a name alone is nothing that a writer could put into words.
+fn is_statement(leaf: &Leaf, sentence: &Range<usize>) -> bool {
+    let words = leaf.prose.words_only();
+    let text = words.get(sentence.clone()).unwrap_or_default();
+    let spoken = text.split_whitespace().filter(|w| w.chars().filter(|c| c.is_alphabetic()).count() > 1);
+    spoken.filter(|w| !holds_code(w)).count() >= 4
 }
 
 fn role_of(title: &str) -> Option<Role> {

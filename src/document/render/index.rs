@@ -76,12 +76,19 @@ pub fn card(markdown: &str, name: &str, href: &str) -> Card {
         href: href.to_owned(),
         title,
         date,
-        status: said(&["Status"]),
+        status: fact(&page, &["Status"]).or_else(|| state(&page)).unwrap_or_default(),
         owner: said(&["Owner", "Owners", "Author", "Authors"]),
         ticket: said(&["Ticket", "Issue", "JIRA"]),
         incident: incident_of(&page).unwrap_or_default(),
         summary: sentence.unwrap_or_default(),
     }
+}
+
+/// The state in a draft's `Incident: ID, STATE`.
+fn state(page: &Page<'_>) -> Option<String> {
+    let (_, state) =
+        fact(page, &["Incident"])?.rsplit_once(", ").map(|(a, b)| (a.to_owned(), b.to_owned()))?;
+    state.parse::<crate::model::status::Status>().ok().map(|_| state)
 }
 
 /// What a line `Owner: …` says, in the front matter, a list, a paragraph or a table of two columns.
