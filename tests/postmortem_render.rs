@@ -285,7 +285,7 @@ fn what_is_too_long_for_jira_is_cut_at_sections_and_said() {
     let repo = Repo::new();
     let long = format!(
         "# T\n\n## Summary\n\nShort.\n\n## Root cause\n\n{}\n\n## Fix\n\nAlso short.\n",
-        "A sentence with \"quotes\" that grow when they are written as JSON. ".repeat(450)
+        "A sentence with \"quotes\" that grow when they are written as JSON. ".repeat(485)
     );
     repo.write("long.md", &long);
     assert!(long.len() < 32_767, "it fits before conversion");

@@ -9,6 +9,9 @@ const STANDUP_LINE: usize = 200;
 /// The longest subject of an e-mail, in characters.
 const SUBJECT: usize = 110;
 
+/// Lines that one statement leaves to the writer, at most.
+const MOST_PASSED: usize = 12;
+
 /// The text for a channel, and what is left for the writer.
 pub(super) fn shape(slots: &Slots, channel: Channel) -> (String, Vec<Left>) {
     let mut writer = Writer { slots, left: Vec::new(), room: channel.most_words() };
@@ -196,7 +199,9 @@ impl Writer<'_> {
                     break;
                 }
                 match &one.words {
-                    None if passed.last() != Some(&one.line) => passed.push(one.line),
+                    None if passed.len() < MOST_PASSED && passed.last() != Some(&one.line) => {
+                        passed.push(one.line)
+                    }
                     None => {}
                     Some(sentence) if said.contains(sentence.as_str()) || taken.contains(sentence) => {}
                     Some(sentence) if used + words(sentence) <= room => {

@@ -60,6 +60,9 @@ const TITLES: &[(&str, Role)] = &[
 const OTHERS: &[&str] =
     &["timeline", "how it was found", "detection", "lessons", "background", "appendix", "evidence"];
 
+/// Bytes of a paragraph that may be a statement; whatever is longer is a dump.
+const MOST_LEAF: usize = 20_000;
+
 /// A sentence, or an item of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Said {
@@ -145,7 +148,8 @@ impl Slots {
             if listing == Listing::Within {
                 continue;
             }
-            let skipped = matches!(leaf.kind, Kind::Code(_) | Kind::Row { .. })
+            let skipped = leaf.prose.text.len() > MOST_LEAF
+                || matches!(leaf.kind, Kind::Code(_) | Kind::Row { .. })
                 || matches!(leaf.kind, Kind::Item { task: Some(true) })
                 || leaf.prose.text.trim_start().starts_with("Gap:")
                 || is_fact(&leaf.prose.text);
@@ -228,7 +232,7 @@ fn is_statement(leaf: &Leaf, sentence: &Range<usize>) -> bool {
     let words = leaf.prose.words_only();
     let text = words.get(sentence.clone()).unwrap_or_default();
     let spoken = text.split_whitespace().filter(|w| w.chars().filter(|c| c.is_alphabetic()).count() > 1);
-    spoken.filter(|w| !holds_code(w)).count() >= 4
+    spoken.filter(|w| !holds_code(w)).count() >= 2
 }
 
 fn role_of(title: &str) -> Option<Role> {

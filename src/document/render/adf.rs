@@ -331,12 +331,10 @@ fn push_text(words: &str, marks: &[&str], link: Option<&str>, out: &mut Vec<Valu
     }
     let node = text(words, marks, link);
     if let Some(last) = out.last_mut()
-        && last["type"] == "text"
         && last.get("marks") == node.get("marks")
-        && let Some(before) = last["text"].as_str()
+        && let Some(Value::String(before)) = last.get_mut("text")
     {
-        let joined = format!("{before}{words}");
-        last["text"] = Value::String(joined);
+        before.push_str(words);
         return;
     }
     out.push(node);

@@ -60,7 +60,9 @@ pub fn card(markdown: &str, name: &str, href: &str) -> Card {
         .section("Summary")
         .or_else(|| page.sections.iter().find(|s| !page.leaves_within(&s.own).is_empty()));
     let prose = summary.and_then(|s| {
-        page.leaves_within(&s.own).iter().find(|l| matches!(l.kind, Kind::Paragraph | Kind::Item { .. }))
+        page.leaves_within(&s.own)
+            .iter()
+            .find(|l| l.prose.text.len() < 20_000 && matches!(l.kind, Kind::Paragraph | Kind::Item { .. }))
     });
     let sentence = prose.map(|leaf| {
         let range = leaf.prose.sentences().into_iter().next().unwrap_or_default();

@@ -18,6 +18,9 @@ const STYLE: &str = include_str!("../../../templates/page.css");
 /// Characters of one file of evidence that a page carries.
 pub const MOST_EVIDENCE: usize = 64 * 1024;
 
+/// Tables of one document that are drawn as well.
+const MOST_PICTURES: usize = 24;
+
 /// A file of evidence that the document speaks of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exhibit {
@@ -145,7 +148,9 @@ fn extras<'t>(read: &Page<'_>, root: Node<'t>, input: &PageInput<'_>) -> Extras 
         match node.data().value {
             NodeValue::Heading(_) => titles.push(words(node)),
             NodeValue::Table(_) => {
-                if let Some(drawn) = bars::of_table(node, tables) {
+                if extras.after_table.len() < MOST_PICTURES
+                    && let Some(drawn) = bars::of_table(node, tables)
+                {
                     extras.after_table.insert(tables, drawn);
                 }
                 tables += 1;

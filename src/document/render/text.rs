@@ -1,5 +1,7 @@
 //! Plain text: wrapped, aligned, and safe on any terminal.
 
+use std::collections::HashMap;
+
 use comrak::nodes::{ListType, Node, NodeValue, TableAlignment};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -12,7 +14,7 @@ const NARROWEST: usize = 20;
 /// A document as plain text, wrapped at so many columns.
 pub fn text(markdown: &str, width: usize) -> String {
     with_tree(markdown, |root| {
-        let mut writer = Writer { links: Vec::new() };
+        let mut writer = Writer { links: Vec::new(), numbers: HashMap::new() };
         let mut lines = writer.blocks(root, width.max(NARROWEST), false);
         if !writer.links.is_empty() {
             lines.extend([String::new(), "Links".to_owned(), "-----".to_owned(), String::new()]);
@@ -31,11 +33,13 @@ pub fn text(markdown: &str, width: usize) -> String {
 
 /// The rows of a table as aligned lines of text.
 pub(super) fn table_lines(table: Node<'_>, width: usize) -> Vec<String> {
-    Writer { links: Vec::new() }.table(table, width)
+    Writer { links: Vec::new(), numbers: HashMap::new() }.table(table, width)
 }
 
 struct Writer {
     links: Vec<String>,
+    /// The number of each link, from 0.
+    numbers: HashMap<String, usize>,
 }
 
 impl Writer {
@@ -154,10 +158,11 @@ impl Writer {
     }
 
     fn link(&mut self, url: &str) -> String {
-        let at = self.links.iter().position(|l| l == url).unwrap_or_else(|| {
+        let next = self.links.len();
+        let at = *self.numbers.entry(url.to_owned()).or_insert(next);
+        if at == next {
             self.links.push(url.to_owned());
-            self.links.len() - 1
-        });
+        }
         format!(" [{}]", at + 1)
     }
 
