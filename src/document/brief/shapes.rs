@@ -198,17 +198,16 @@ impl Writer<'_> {
                 if taken.len() == most {
                     break;
                 }
-                match &one.words {
-                    None if passed.len() < MOST_PASSED && passed.last() != Some(&one.line) => {
-                        passed.push(one.line)
+                let Some(sentence) = &one.words else {
+                    if passed.len() < MOST_PASSED && passed.last() != Some(&one.line) {
+                        passed.push(one.line);
                     }
-                    None => {}
-                    Some(sentence) if said.contains(sentence.as_str()) || taken.contains(sentence) => {}
-                    Some(sentence) if used + words(sentence) <= room => {
-                        used += words(sentence);
-                        taken.push(sentence.clone());
-                    }
-                    Some(_) => {}
+                    continue;
+                };
+                let new = !said.contains(sentence.as_str()) && !taken.contains(sentence);
+                if new && used + words(sentence) <= room {
+                    used += words(sentence);
+                    taken.push(sentence.clone());
                 }
             }
             if !taken.is_empty() {

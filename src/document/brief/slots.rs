@@ -157,7 +157,8 @@ impl Slots {
                 continue;
             }
             let whole = role == Role::Actions && matches!(leaf.kind, Kind::Item { .. });
-            let sentences = if whole { vec![0..leaf.prose.text.len()] } else { leaf.prose.sentences() };
+            let all = 0..leaf.prose.text.len();
+            let sentences = if whole { std::iter::once(all).collect() } else { leaf.prose.sentences() };
             for sentence in sentences {
                 let Some(range) = behind(leaf, sentence, section.heading.end) else { continue };
                 let text = leaf.prose.text[range.clone()].trim();

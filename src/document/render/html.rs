@@ -71,9 +71,9 @@ pub(super) fn body_of(root: Node<'_>, extras: Extras) -> Body {
     Body { html, headings: state.headings }
 }
 
-fn node<'a>(
+fn node(
     out: &mut Context<'_, '_, State>,
-    node: Node<'a>,
+    node: Node<'_>,
     entering: bool,
 ) -> Result<ChildRendering, std::fmt::Error> {
     match &node.data().value {
@@ -104,9 +104,9 @@ fn node<'a>(
                 out.cr()?;
                 // A wide table scrolls in its own frame, by keyboard as well.
                 let number = out.user.tables + 1;
-                write!(
+                writeln!(
                     out,
-                    "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"Table {number}\">\n"
+                    "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"Table {number}\">"
                 )?;
                 format_node_default(out, node, true)
             } else {

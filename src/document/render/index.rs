@@ -5,7 +5,7 @@ use comrak::nodes::{Node, NodeValue};
 use super::super::page::{Kind, Page};
 use super::html::escaped;
 use super::page::frame;
-use super::tree::{with_tree, words};
+use super::tree::with_tree;
 
 /// Columns of the longest summary.
 const SUMMARY: usize = 320;
@@ -195,9 +195,4 @@ fn picture(node: Node<'_>) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// The words of a document, for whoever looks for names in it.
-pub fn words_of(markdown: &str) -> String {
-    with_tree(markdown, |root| words(root))
 }

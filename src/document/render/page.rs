@@ -140,7 +140,7 @@ fn contents(headings: &[Heading]) -> String {
 }
 
 /// The pictures, and where in the body they stand.
-fn extras<'t>(read: &Page<'_>, root: Node<'t>, input: &PageInput<'_>) -> Extras {
+fn extras(read: &Page<'_>, root: Node<'_>, input: &PageInput<'_>) -> Extras {
     let mut extras = Extras { pictures: input.pictures.clone(), ..Extras::default() };
     let mut titles = Vec::new();
     let mut tables = 0;

@@ -39,7 +39,7 @@ pub(super) fn options() -> Options<'static> {
 }
 
 /// The words of a node: its text and code, breaks as spaces.
-pub fn words<'a>(node: Node<'a>) -> String {
+pub fn words(node: Node<'_>) -> String {
     let mut text = String::new();
     for inner in node.descendants() {
         match &inner.data().value {
@@ -242,7 +242,7 @@ mod tests {
         for text in [
             format!("{} deep", ">".repeat(10_000)),
             format!("{}deep{}", "*a **b ".repeat(3_000), "** *".repeat(3_000)),
-            (0..99).map(|n| format!("{}- deep\n", "  ".repeat(n))).collect(),
+            (0..99).map(|n| "  ".repeat(n) + "- deep\n").collect::<String>(),
             format!("{}deep", "- ".repeat(5_000)),
         ] {
             with_tree(&text, |root| {

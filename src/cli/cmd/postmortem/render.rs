@@ -26,9 +26,9 @@ pub struct Args {
     /// Write here instead of on stdout: a file for one document, a directory for several
     #[arg(long, short = 'o', value_name = "FILE|DIR")]
     output: Option<PathBuf>,
-    /// The page of a folder (docs/postmortems); with -o DIR its documents are rendered there too
-    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "paths")]
-    index: Option<Option<PathBuf>>,
+    /// The page of a folder: PATH, or docs/postmortems; with -o DIR its documents are rendered there too
+    #[arg(long)]
+    index: bool,
     /// Columns of plain text
     #[arg(long, default_value_t = 80, value_name = "COLUMNS")]
     width: usize,
@@ -88,8 +88,13 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     // A document needs no repository; where there is one, and a ledger in it, the page has more to say.
     let session = open_session().ok();
     let session = session.as_ref();
-    if let Some(folder) = &args.index {
-        return index_of(session, folder.as_deref(), &args);
+    if args.index {
+        if args.paths.len() > 1 {
+            return Err(
+                Error::usage("--index takes one folder").hint("git incident postmortem render --index DIR")
+            );
+        }
+        return index_of(session, args.paths.first().map(PathBuf::as_path), &args);
     }
     let paths = if args.paths.is_empty() { vec![active_document(session)?] } else { args.paths.clone() };
     if paths.iter().filter(|p| p.as_os_str() == "-").count() > 1 {
