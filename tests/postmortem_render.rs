@@ -217,8 +217,7 @@ fn well_formed(node: &Value, parent: &str) {
             "rule",
         ],
         "panel" => &["paragraph", "heading", "bulletList", "orderedList", "codeBlock", "taskList", "rule"],
-        "blockquote" => &["paragraph", "bulletList", "orderedList", "codeBlock"],
-        "listItem" => &["paragraph", "bulletList", "orderedList", "codeBlock"],
+        "blockquote" | "listItem" => &["paragraph", "bulletList", "orderedList", "codeBlock"],
         "bulletList" | "orderedList" => &["listItem"],
         "taskList" => &["taskItem", "taskList"],
         "table" => &["tableRow"],
@@ -247,7 +246,7 @@ fn well_formed(node: &Value, parent: &str) {
                 "{node}"
             );
         }
-        "heading" => assert!((1..=6).contains(&node["attrs"]["level"].as_u64().unwrap())),
+        "heading" => assert!((1..=6).contains(&node["attrs"]["level"].as_u64().expect("a level"))),
         "taskItem" => assert!(matches!(node["attrs"]["state"].as_str(), Some("TODO" | "DONE"))),
         "blockquote" | "panel" | "bulletList" | "orderedList" | "taskList" | "listItem" | "table"
         | "tableCell" => {
