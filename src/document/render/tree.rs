@@ -5,6 +5,7 @@
 //! a terminal, and nothing nested deeper than [`DEEPEST`]: the formats may walk it by recursion.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use comrak::nodes::{AstNode, Node, NodeCodeBlock, NodeValue};
 use comrak::{Arena, Options, parse_document};
@@ -53,7 +54,27 @@ pub fn words(node: Node<'_>) -> String {
     text
 }
 
+/// Takes the frame off a footnote that was defined before: two would bear one name. Its words stay.
+fn one_note_a_name<'a>(root: Node<'a>) {
+    let mut seen = HashSet::new();
+    let notes: Vec<Node<'a>> = root.children().collect();
+    for note in notes {
+        let name = match &note.data().value {
+            NodeValue::FootnoteDefinition(definition) => definition.name.clone(),
+            _ => continue,
+        };
+        if !seen.insert(name) {
+            let children: Vec<Node<'a>> = note.children().collect();
+            for child in children {
+                note.insert_before(child);
+            }
+            note.detach();
+        }
+    }
+}
+
 fn prepare<'a>(arena: &'a Arena<'a>, root: Node<'a>) {
+    one_note_a_name(root);
     let mut todo: Vec<(Node<'a>, usize)> = vec![(root, 0)];
     while let Some((node, depth)) = todo.pop() {
         if let Some(deeper) = one(arena, node, depth) {
