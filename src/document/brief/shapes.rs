@@ -37,7 +37,11 @@ impl Writer<'_> {
         let mut out = String::new();
         let status = self.slots.card.status.clone();
         if status.is_empty() {
-            self.labelled(&mut out, "Status", &[Role::Fix, Role::Validation], 1, true);
+            let marker = match self.slots.standing() {
+                Some(sentence) => sentence.to_owned(),
+                None => self.missing("Status"),
+            };
+            self.line(&mut out, "Status", &marker);
         } else {
             self.line(&mut out, "Status", &status);
         }

@@ -141,6 +141,26 @@ impl Slots {
         self.said.get(&role).map_or(&[], Vec::as_slice)
     }
 
+    /// The sentence that says where it stands, when one does in so many words: any other would be a guess.
+    pub(super) fn standing(&self) -> Option<&str> {
+        const STARTS: &[&str] = &[
+            "fixed",
+            "resolved",
+            "mitigated",
+            "closed",
+            "ongoing",
+            "rolled back",
+            "monitoring",
+            "the fix is",
+            "not fixed",
+        ];
+        [Role::Summary, Role::Fix, Role::Impact].into_iter().flat_map(|r| self.of(r)).find_map(|said| {
+            let words = said.words.as_deref()?;
+            let lower = words.to_lowercase();
+            STARTS.iter().any(|s| lower.starts_with(s)).then_some(words)
+        })
+    }
+
     fn take(&mut self, page: &Page<'_>, section: &Section, role: Role) {
         let mut listing = Listing::No;
         for leaf in page.leaves_within(&(section.heading.start..section.own.end)) {
