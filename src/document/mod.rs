@@ -1,6 +1,8 @@
 //! Documents: reading and writing Markdown that belongs to people.
 
+pub mod brief;
 pub mod debuglog;
 pub mod diff;
 pub mod page;
 pub mod postmortem;
+pub mod render;

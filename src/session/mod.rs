@@ -21,6 +21,7 @@ pub mod opening;
 pub mod postmortem;
 pub mod pull_request;
 pub mod purge;
+pub mod rendering;
 pub mod repro;
 pub mod review;
 pub mod running;

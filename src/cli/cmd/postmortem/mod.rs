@@ -1,8 +1,10 @@
 //! `postmortem`: the documents in docs/postmortems, one file an action. To add one: its file, its module, its line below.
 
+pub mod brief;
 pub mod diff;
 pub mod draft;
 pub mod note;
+pub mod render;
 
 use crate::cli::Reply;
 use crate::model::Result;
@@ -23,6 +25,10 @@ enum Action {
     Diff(diff::Args),
     /// Say what no attempt, run or commit tells: impact, detection, lessons, action items, …; list what was said
     Note(note::Args),
+    /// Render documents: a page that stands alone, Jira's format, plain text; a page of the folder
+    Render(render::Args),
+    /// Print the up-the-org version for a channel, from the document's own words; nothing is posted
+    Brief(brief::Args),
 }
 
 /// Does it.
@@ -34,5 +40,7 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
         Action::Draft(args) => draft::run(args, json),
         Action::Diff(args) => diff::run(args, json),
         Action::Note(args) => note::run(args, json),
+        Action::Render(args) => render::run(args, json),
+        Action::Brief(args) => brief::run(args, json),
     }
 }
