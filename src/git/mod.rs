@@ -7,6 +7,7 @@ pub mod durability;
 pub mod hooks;
 pub mod interactive;
 pub mod lock;
+pub mod look_up;
 pub mod maintenance;
 pub mod notes;
 pub mod program;
