@@ -98,7 +98,8 @@ pub fn paths<'a>(repo: &Repo, paths: impl Iterator<Item = &'a String>) -> HashMa
     };
     paths
         .map(|path| {
-            let plain = !path.starts_with('/') && path.split('/').all(|p| !p.is_empty() && p != "." && p != "..");
+            let plain =
+                !path.starts_with('/') && path.split('/').all(|p| !p.is_empty() && p != "." && p != "..");
             let first = path.split('/').next().unwrap_or_default();
             let answer = if !plain {
                 None
@@ -117,7 +118,16 @@ pub fn in_history(git: &Git, paths: &[&str]) -> HashSet<String> {
     let mut found = HashSet::new();
     for some in paths.chunks(500) {
         let log = git
-            .call(["--literal-pathspecs", "log", "--all", "--format=", "--name-only", "--no-renames", "-z", "--"])
+            .call([
+                "--literal-pathspecs",
+                "log",
+                "--all",
+                "--format=",
+                "--name-only",
+                "--no-renames",
+                "-z",
+                "--",
+            ])
             .args(some)
             .env("GIT_NO_LAZY_FETCH", "1")
             .output();
@@ -195,20 +205,32 @@ pub fn names(git: &Git, at: At<'_>, names: &[&str]) -> HashSet<String> {
         return HashSet::new();
     }
     let hits = grep(git, at, &["-h", "-o", "-w", "-F"], names);
-    hits.split(|b| *b == b'\n' || *b == 0).filter_map(|h| std::str::from_utf8(h).ok()).map(str::to_owned).collect()
+    hits.split(|b| *b == b'\n' || *b == 0)
+        .filter_map(|h| std::str::from_utf8(h).ok())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Lines of the code that hold a bracketed tag which starts like this, by tag.
-pub fn tags(git: &Git, at: At<'_>, start: &str, read: impl Fn(&str) -> Vec<String>) -> BTreeMap<String, Vec<Hit>> {
+pub fn tags(
+    git: &Git,
+    at: At<'_>,
+    start: &str,
+    read: impl Fn(&str) -> Vec<String>,
+) -> BTreeMap<String, Vec<Hit>> {
     let hits = grep(git, at, &["-n", "-F"], &[start]);
     let mut found: BTreeMap<String, Vec<Hit>> = BTreeMap::new();
     // `path NUL line NUL text`; of a commit the path has the commit in front.
     for hit in hits.split(|b| *b == b'\n').take(10_000) {
         let mut parts = hit.splitn(3, |b| *b == 0);
-        let (Some(path), Some(line), Some(text)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        let (Some(path), Some(line), Some(text)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
         let path = String::from_utf8_lossy(path).into_owned();
         let path = match at {
-            At::Commit(commit) => path.strip_prefix(&format!("{commit}:")).map_or(path.clone(), str::to_owned),
+            At::Commit(commit) => {
+                path.strip_prefix(&format!("{commit}:")).map_or(path.clone(), str::to_owned)
+            }
             At::WorkingTree => path,
         };
         let Some(line) = std::str::from_utf8(line).ok().and_then(|l| l.parse().ok()) else { continue };
@@ -238,7 +260,9 @@ mod tests {
         ] {
             assert_eq!(home(url).as_deref(), Some("example.org/owner/name"), "{url}");
         }
-        for url in ["/srv/git/name.git", "../name", "file:///srv/name", "C:/name/x", "https://example.org/name"] {
+        for url in
+            ["/srv/git/name.git", "../name", "file:///srv/name", "C:/name/x", "https://example.org/name"]
+        {
             assert_eq!(home(url), None, "{url}");
         }
     }

@@ -1,5 +1,6 @@
 //! `postmortem`: the documents in docs/postmortems, one file an action. To add one: its file, its module, its line below.
 
+pub mod check;
 pub mod draft;
 
 use crate::cli::Reply;
@@ -15,6 +16,8 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
+    /// Check post-mortems: blocks, evidence, claims against the record, action items, blame, times
+    Check(check::Args),
     /// Write the draft into docs/postmortems; refuses until the record shows repro, cause, fix and validation
     Draft(draft::Args),
 }
@@ -25,6 +28,7 @@ enum Action {
 /// Whatever the action refuses.
 pub fn run(args: Args, json: bool) -> Result<Reply> {
     match args.action {
+        Action::Check(args) => check::run(args, json),
         Action::Draft(args) => draft::run(args, json),
     }
 }
