@@ -145,9 +145,11 @@ fn reach(document: &Document<'_>, comment: &Range<usize>) -> Range<usize> {
     if let Some(section) = heading.filter(|s| s.heading.start < leaf.range.start) {
         return from..section.heading.end;
     }
-    let same = |kind: &Kind| match (&leaf.kind, kind) {
-        (Kind::Item { .. }, Kind::Item { .. }) | (Kind::Row { .. }, Kind::Row { .. }) => true,
-        _ => false,
+    let same = |kind: &Kind| {
+        matches!(
+            (&leaf.kind, kind),
+            (Kind::Item { .. }, Kind::Item { .. }) | (Kind::Row { .. }, Kind::Row { .. })
+        )
     };
     let limit = heading.map_or(text.len(), |s| s.heading.start);
     let last = leaves[first..]

@@ -26,7 +26,7 @@ pub const RULE: Rule = Rule {
 
 static HEDGE: LazyLock<Regex> = LazyLock::new(|| {
     re(
-        r"\b(?:likely|probabl[ye]|possibly|perhaps|presumabl[ye]|seemingly|apparently|supposedly|hopefully|we (?:believe|think|suspect|assume|guess)|i (?:believe|think|suspect|assume|guess)|(?:it )?(?:seems?|seemed|appears?|appeared) (?:to|that|like|as if|as though)|(?:may|might|could) have (?:been\b|caused|led|contributed|triggered|resulted|happened)|(?:may|might) have|(?:may|might) be (?:caused|due|related|because|the (?:cause|reason|root))|not (?:entirely |completely |totally |yet |fully |exactly |really )*(?:sure|clear|certain|known|understood)|unclear|our (?:best )?(?:guess|theory|working theory|hypothesis)|best guess|suspected (?:root )?(?:cause|trigger|reason)|should (?:now )?(?:fix|be fixed|resolve|be resolved|work now))\b",
+        r"\b(?:likely|probabl[ye]|possibly|perhaps|presumabl[ye]|seemingly|apparently|supposedly|hopefully|we (?:believe|think|suspect|assume|guess)|i (?:believe|think|suspect|assume|guess)|(?:it )?(?:seems?|seemed|appears?|appeared) (?:to|that|like|as if|as though)|(?:may|might) have|could have been (?:caused|due|related|triggered)|(?:may|might) be (?:caused|due|related|because|the (?:cause|reason|root))|not (?:entirely |completely |totally |yet |fully |exactly |really )*(?:sure|clear|certain|known|understood)|unclear (?:why|what|whether|how|if|which|where|when)|(?:is|was|remains|remained|are|were|still) (?:still |yet |somewhat )?unclear|our (?:best )?(?:guess|theory|working theory|hypothesis)|best guess|suspected (?:root )?(?:cause|trigger|reason)|should (?:now )?(?:fix|be fixed|resolve|be resolved|work now))\b",
     )
 });
 
@@ -72,7 +72,7 @@ fn hedges(sentence: &str, range: std::ops::Range<usize>) -> bool {
         let next = after(sentence, range.end, 12).trim_start().to_lowercase();
         return !compared.contains(&last) || last == "most" && !next.starts_with("to ") || last == "very";
     }
-    if word.starts_with("not ") || word == "unclear" {
+    if word.starts_with("not ") || word.contains("unclear") {
         return true;
     }
     // "no longer appears to", "does not seem to" are observations; so is "it appears that" of a log line in quotes.

@@ -44,6 +44,15 @@ fn check(document: &Document<'_>, _: &Facts<'_>, findings: &mut Findings) {
                 continue;
             }
             let own = day(text).filter(|(_, range)| range.start < 24);
+            // `02/13`: nobody knows which is the month.
+            let slashed = text
+                .char_indices()
+                .take(16)
+                .any(|(at, c)| c == '/' && text[..at].ends_with(|c: char| c.is_ascii_digit()));
+            if slashed && own.is_none() {
+                date = None;
+                lists.push(Vec::new());
+            }
             if let Some((d, _)) = &own {
                 date = Some(*d);
             }
@@ -97,11 +106,11 @@ fn judge(list: Vec<Entry>, findings: &mut Findings) {
     if rises == 0 && falls > 1 || falls > 2 && falls >= 2 * rises {
         return;
     }
-    let mut highest: Option<(i64, String)> = None;
+    let mut previous: Option<(i64, String)> = None;
     let mut added = 0;
     for entry in list {
         let mut at = entry.at + added;
-        if let Some((before, shown)) = &highest
+        if let Some((before, shown)) = &previous
             && at < *before
         {
             // Past midnight: more than half a day back is the next day, where no date says otherwise.
@@ -112,11 +121,8 @@ fn judge(list: Vec<Entry>, findings: &mut Findings) {
                 findings
                     .add(entry.place, format!("{} stands behind {shown}", entry.shown))
                     .help("put the entries in order, or mend the time");
-                continue;
             }
         }
-        if highest.as_ref().is_none_or(|(before, _)| at >= *before) {
-            highest = Some((at, entry.shown));
-        }
+        previous = Some((at, entry.shown));
     }
 }

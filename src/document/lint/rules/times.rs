@@ -21,13 +21,13 @@ static CLOCK: LazyLock<Regex> =
 
 static ZONE_NEXT: LazyLock<Regex> = LazyLock::new(|| {
     re_case(
-        r"^[\s(\[,]{0,3}(?:(?:UTC|GMT)\s?(?:[+\-−]\s?\d{1,2}(?::?\d{2})?)?|Z\b|(?:EST|EDT|CST|CDT|MST|MDT|PST|PDT|CET|CEST|WET|WEST|EET|EEST|BST|IST|JST|KST|SGT|HKT|AEST|AEDT|ACST|AWST|NZST|NZDT|MSK|SAST|BRT|ART|PKT|ICT|WIB|AKST|HST|PT|ET|CT|MT|Pacific|Eastern|utc|gmt|cet|cest|pst|pdt|est|edt|pt|et)\b|[+\-−]\d{2}:?\d{2}\b)",
+        r"^[\s(\[,]{0,3}(?:(?:UTC|GMT)\s?(?:[+\-−]\s?\d{1,2}(?::?\d{2})?)?|Z\b|(?:EST|EDT|CST|CDT|MST|MDT|PST|PDT|CET|CEST|WET|WEST|EET|EEST|BST|IST|JST|KST|SGT|HKT|AEST|AEDT|ACST|AWST|NZST|NZDT|MSK|SAST|BRT|ART|PKT|ICT|WIB|AKST|HST|PT|ET|CT|MT|US/[A-Z]\w+|Pacific|Eastern|utc|gmt|cet|cest|pst|pdt|est|edt|pt|et)\b|[+\-−]\d{2}:?\d{2}\b)",
     )
 });
 
 static ZONE_ANY: LazyLock<Regex> = LazyLock::new(|| {
     re_case(
-        r"\b(?:UTC|GMT|EST|EDT|CST|CDT|MST|MDT|PST|PDT|CET|CEST|WET|WEST|EET|EEST|BST|IST|JST|KST|SGT|HKT|AEST|AEDT|ACST|AWST|NZST|NZDT|MSK|SAST|BRT|ART|PKT|ICT|WIB|AKST|HST|PT|ET|utc|gmt|cet|pst|pdt|pacific time|Pacific [Tt]ime|Eastern [Tt]ime|Central European [Tt]ime|Zulu)\b|\b(?:Europe|America|Asia|Africa|Australia|Pacific|Atlantic)/[A-Z][A-Za-z_]+|\d[T ]?\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z|[+\-]\d{2}:?\d{2})\b",
+        r"\b(?:UTC|GMT|EST|EDT|CST|CDT|MST|MDT|PST|PDT|CET|CEST|WET|WEST|EET|EEST|BST|IST|JST|KST|SGT|HKT|AEST|AEDT|ACST|AWST|NZST|NZDT|MSK|SAST|BRT|ART|PKT|ICT|WIB|AKST|HST|PT|ET|utc|gmt|cet|pst|pdt|Zulu)\b|\b(?:[Pp]acific|[Ee]astern|[Cc]entral|[Mm]ountain|[Cc]entral [Ee]uropean|European|London|Berlin|Paris|New York|San Francisco|Tokyo|Japan|India|Indian|Singapore|Sydney|Beijing|China|Moscow|UK|German|Swiss)(?: [Ss]tandard| [Dd]aylight| [Ss]ummer)? [Tt]ime\b|\b(?:US|Europe|America|Asia|Africa|Australia|Pacific|Atlantic)/[A-Z][A-Za-z_]+|\d[T ]?\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z|[+\-]\d{2}:?\d{2})\b",
     )
 });
 
@@ -111,7 +111,10 @@ pub(super) fn offset(zone: &str) -> Option<i64> {
     })
 }
 
-/// A day in a text: days since the epoch of a proleptic calendar, and where it stands.
+/// A year that leaps, for days whose year nobody wrote.
+pub(super) const NO_YEAR: i64 = 2000;
+
+/// A day in a text: days of the proleptic calendar, in [`NO_YEAR`] where no year is written, and where it stands.
 pub(super) fn day(text: &str) -> Option<(i64, Range<usize>)> {
     static ISO: LazyLock<Regex> = LazyLock::new(|| re_case(r"\b(\d{4})-(\d{2})-(\d{2})(?:\b|T)"));
     static NAMED: LazyLock<Regex> = LazyLock::new(|| {
@@ -128,12 +131,13 @@ pub(super) fn day(text: &str) -> Option<(i64, Range<usize>)> {
         ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let month = |name: &str| MONTHS.iter().position(|m| name.eq_ignore_ascii_case(m)).map(|m| m as i64 + 1);
     let number = |text: &str| text.parse::<i64>().ok();
+    let year = |m: Option<regex::Match<'_>>| m.and_then(|m| number(m.as_str())).unwrap_or(NO_YEAR);
     let (year, month, date, range) = if let Some(c) = ISO.captures(text) {
         (number(&c[1])?, number(&c[2])?, number(&c[3])?, c.get(0)?.range())
     } else if let Some(c) = NAMED.captures(text) {
-        (number(&c[3])?, month(&c[1])?, number(&c[2])?, c.get(0)?.range())
+        (year(c.get(3)), month(&c[1])?, number(&c[2])?, c.get(0)?.range())
     } else if let Some(c) = TURNED.captures(text) {
-        (number(&c[3])?, month(&c[2])?, number(&c[1])?, c.get(0)?.range())
+        (year(c.get(3)), month(&c[2])?, number(&c[1])?, c.get(0)?.range())
     } else {
         return None;
     };
@@ -180,6 +184,8 @@ mod tests {
         let of = |text: &str| day(text).map(|(d, _)| d);
         assert_eq!(of("2024-03-01").zip(of("29 Feb 2024")).map(|(a, b)| a - b), Some(1));
         assert_eq!(of("January 1st, 2025").zip(of("2024-12-31")).map(|(a, b)| a - b), Some(1));
+        assert_eq!(of("Mon | Nov 1 | 17:00").zip(of("Oct 31")).map(|(a, b)| a - b), Some(1));
         assert_eq!(of("02/13/2025"), None);
+        assert!(names_zone("at 10:00 US/Pacific") && names_zone("12:28 pm San Francisco time"));
     }
 }
