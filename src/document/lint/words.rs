@@ -52,7 +52,7 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Up to `reach` bytes before an offset.
-pub(super) fn before<'t>(text: &'t str, at: usize, reach: usize) -> &'t str {
+pub(super) fn before(text: &str, at: usize, reach: usize) -> &str {
     let mut start = at.saturating_sub(reach);
     while !text.is_char_boundary(start) {
         start += 1;
@@ -61,7 +61,7 @@ pub(super) fn before<'t>(text: &'t str, at: usize, reach: usize) -> &'t str {
 }
 
 /// Up to `reach` bytes behind an offset.
-pub(super) fn after<'t>(text: &'t str, at: usize, reach: usize) -> &'t str {
+pub(super) fn after(text: &str, at: usize, reach: usize) -> &str {
     let mut end = (at + reach).min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;

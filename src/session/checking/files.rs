@@ -50,7 +50,7 @@ impl Source {
             Err(error) => {
                 let valid = error.utf8_error().valid_up_to();
                 let before = &error.as_bytes()[..valid];
-                let line = before.iter().filter(|b| **b == b'\n').count() + 1;
+                let line = memchr::memchr_iter(b'\n', before).count() + 1;
                 let start = before.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
                 let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
                 bad(line, column, "the document is not valid UTF-8".to_owned(), "save it as UTF-8")

@@ -30,25 +30,42 @@ fn one(renderer: &Renderer, document: &Checked, lines: &Lines, diagnostic: &Diag
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let origin = Origin::path(safe(&diagnostic.path)).line(diagnostic.line).char_column(diagnostic.column);
-    let mut group = level.primary_title(safe(&diagnostic.message)).id(diagnostic.rule).element(origin);
+    let title = level.primary_title(safe(&diagnostic.message)).id(diagnostic.rule);
+    let path = safe(&diagnostic.path);
     let shown =
         (diagnostic.path == document.path).then(|| window(&document.text, lines, diagnostic)).flatten();
-    if let Some((source, span)) = shown {
-        group = group.element(
-            Snippet::source(source)
-                .line_start(diagnostic.line)
-                .fold(false)
-                .annotation(AnnotationKind::Primary.span(span)),
-        );
-    }
+    let mut misplaced = None;
+    let mut group = match shown {
+        Some((source, span)) => {
+            let column = source[..span.start].chars().count() + 1;
+            misplaced = (column != diagnostic.column).then_some(column);
+            title.element(
+                Snippet::source(source)
+                    .path(path.clone())
+                    .line_start(diagnostic.line)
+                    .fold(false)
+                    .annotation(AnnotationKind::Primary.span(span)),
+            )
+        }
+        None => {
+            title.element(Origin::path(path.clone()).line(diagnostic.line).char_column(diagnostic.column))
+        }
+    };
     if let Some(help) = &diagnostic.help {
         group = group.element(Level::HELP.message(safe(help)));
     }
     if let Some((what, _)) = &diagnostic.fix {
         group = group.element(Level::NOTE.message(format!("--fix can do this: {}", safe(what))));
     }
-    renderer.render(&[group])
+    let out = renderer.render(&[group]);
+    match misplaced {
+        // The renderer counts columns in the piece of the line that it was given.
+        Some(column) => {
+            let place = |column| format!("{path}:{}:{column}", diagnostic.line);
+            out.replacen(&place(column), &place(diagnostic.column), 1)
+        }
+        None => out,
+    }
 }
 
 /// The line of a finding, made safe and cut to size, with the place in it.

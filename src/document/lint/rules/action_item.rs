@@ -326,9 +326,7 @@ fn check(document: &Document<'_>, _: &Facts<'_>, findings: &mut Findings) {
             continue;
         }
         let said = match missing.as_slice() {
-            ["what", rest @ ..] if rest.is_empty() => {
-                "this action item does not say what is to be done".to_owned()
-            }
+            ["what"] => "this action item does not say what is to be done".to_owned(),
             ["what", rest @ ..] => format!(
                 "this action item does not say what is to be done, and has no {}",
                 rest.join(" and no ")

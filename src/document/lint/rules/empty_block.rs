@@ -24,7 +24,8 @@ fn check(document: &Document<'_>, _: &Facts<'_>, findings: &mut Findings) {
         let said = body.lines().any(|line| {
             let line = line
                 .trim_matches(|c: char| c.is_whitespace() || matches!(c, '>' | '-' | '*' | '_' | '|' | ':'));
-            !line.is_empty() && !(line.starts_with("<!--") && line.ends_with("--"))
+            let comment = line.starts_with("<!--") && line.ends_with("--");
+            !(line.is_empty() || comment)
         });
         // Comments over several lines and images count through their leaves.
         let leaves = document.page.leaves_within(&section.whole);

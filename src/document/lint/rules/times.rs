@@ -78,7 +78,8 @@ pub(super) fn clocks(text: &str) -> Vec<Clock> {
             "-" | "–" | "—" | "to" | "and" | "until" | "till" | "/" | "~" | "->" | "→" | "through"
         );
         if found[n - 1].zone.is_none() && pair {
-            found[n - 1].zone = found[n].zone.clone();
+            let (before, behind) = found.split_at_mut(n);
+            before[n - 1].zone.clone_from(&behind[0].zone);
         }
     }
     found

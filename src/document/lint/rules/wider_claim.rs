@@ -44,7 +44,7 @@ static GPUS: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-static TIMES_DEVICE: LazyLock<Regex> = LazyLock::new(|| re(&format!(r"\b{COUNT}\s*[×x]\s*({})\b", DEVICE)));
+static TIMES_DEVICE: LazyLock<Regex> = LazyLock::new(|| re(&format!(r"\b{COUNT}\s*[×x]\s*({DEVICE})\b")));
 
 const DEVICE: &str = r"(?:GB200|GB300|B100|B200|B300|GH200|H100|H200|H800|H20|A100|A800|A10G?|A30|A40|A6000|L40S?|L4|T4|V100|P100|P40|K80|MI50|MI100|MI210|MI250X?|MI300[AX]?|MI325X|MI350X|MI355X|RTX ?(?:\d{4}|A\d{4})(?: ?Ti)?|GTX ?\d{4}(?: ?Ti)?|TPU ?v\d\w?|Gaudi ?\d|Trainium ?\d?|Inferentia ?\d?)";
 
