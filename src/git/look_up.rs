@@ -15,6 +15,9 @@ const MOST_COMMITS: usize = 20_000;
 /// Names that one run looks for in the code.
 pub const MOST_NAMES: usize = 256;
 
+/// Lines with a tag that are looked at: nobody reads more.
+const MOST_HITS: usize = 500;
+
 /// A hit in the code: path, line, from 1.
 pub type Hit = (String, u32);
 
@@ -221,7 +224,7 @@ pub fn tags(
     let hits = grep(git, at, &["-n", "-F"], &[start]);
     let mut found: BTreeMap<String, Vec<Hit>> = BTreeMap::new();
     // `path NUL line NUL text`; of a commit the path has the commit in front.
-    for hit in hits.split(|b| *b == b'\n').take(10_000) {
+    for hit in hits.split(|b| *b == b'\n').take(MOST_HITS) {
         let mut parts = hit.splitn(3, |b| *b == 0);
         let (Some(path), Some(line), Some(text)) = (parts.next(), parts.next(), parts.next()) else {
             continue;

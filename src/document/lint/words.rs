@@ -69,8 +69,15 @@ pub(super) fn after(text: &str, at: usize, reach: usize) -> &str {
     &text[at..end]
 }
 
+/// The longest paragraph whose sentences are told apart for each question; in a longer one the words around must do.
+const LONGEST_PARAGRAPH: usize = 16 << 10;
+
 /// The sentence that holds an offset of the plain text.
 pub(super) fn sentence_at(prose: &Prose, at: usize) -> Range<usize> {
+    if prose.text.len() > LONGEST_PARAGRAPH {
+        let (front, back) = (before(&prose.text, at, 200), after(&prose.text, at, 200));
+        return at - front.len()..at + back.len();
+    }
     let all = prose.sentences();
     all.into_iter().find(|s| at < s.end).unwrap_or(0..prose.text.len())
 }

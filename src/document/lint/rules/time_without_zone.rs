@@ -40,12 +40,16 @@ fn check(document: &Document<'_>, _: &Facts<'_>, findings: &mut Findings) {
     if declared {
         return;
     }
+    // The sections around the one we are at, and it.
+    let mut around: Vec<usize> = Vec::new();
     for (n, section) in page.sections.iter().enumerate() {
+        while around.last().is_some_and(|at| page.sections[*at].level >= section.level) {
+            around.pop();
+        }
+        around.push(n);
         let in_timeline = document.titled[n].is_some_and(|(b, _)| b == Block::Timeline);
         // The headings around this one may name it too.
-        let titled = page.sections[..=n].iter().any(|s| {
-            (s.whole.contains(&section.heading.start) || s.heading == section.heading) && names_zone(&s.title)
-        });
+        let titled = around.iter().any(|at| names_zone(&page.sections[*at].title));
         if titled {
             continue;
         }
@@ -63,7 +67,8 @@ fn check(document: &Document<'_>, _: &Facts<'_>, findings: &mut Findings) {
             let timeline = in_timeline
                 || document.belongs.get(index(document, leaf.range.start)) == Some(&Some(Block::Timeline));
             for clock in &found {
-                let at_start = text[..clock.range.start].chars().filter(|c| c.is_alphabetic()).count() <= 12;
+                let at_start = clock.range.start <= 64
+                    && text[..clock.range.start].chars().filter(|c| c.is_alphabetic()).count() <= 12;
                 let a_time = timeline && (listed || at_start) || reads_as_time(&text, clock);
                 let excused = clock.zone.is_some() || zone_here || seen_zone;
                 if a_time && !excused {
@@ -90,16 +95,17 @@ fn check(document: &Document<'_>, _: &Facts<'_>, findings: &mut Findings) {
         if clocks(&section.title).iter().any(|c| c.zone.is_none()) && !page.text.is_empty() {
             let parent_zone =
                 seen_zone || page.leaves_within(&section.own).iter().any(|l| names_zone(&l.prose.text));
-            let around = page.sections[..n]
-                .iter()
-                .filter(|s| s.whole.contains(&section.heading.start))
-                .any(|s| page.leaves_within(&s.own).iter().any(|l| names_zone(&l.prose.text)));
+            let above = around.iter().filter(|at| **at < n).any(|at| {
+                // The first words of a section say what holds for it.
+                let own = page.leaves_within(&page.sections[*at].own);
+                own.iter().take(20).any(|l| names_zone(&l.prose.text))
+            });
             let earlier = page.sections[..n]
                 .iter()
                 .rev()
                 .take(1)
                 .any(|s| clocks(&s.title).iter().any(|c| c.zone.is_none()));
-            if !parent_zone && !around && !earlier {
+            if !parent_zone && !above && !earlier {
                 findings
                     .add(section.heading.clone(), "this time has no time zone")
                     .help("write the zone behind the time, or once in the heading above: Timeline (UTC)");

@@ -120,12 +120,12 @@ pub(super) fn day(text: &str) -> Option<(i64, Range<usize>)> {
     static ISO: LazyLock<Regex> = LazyLock::new(|| re_case(r"\b(\d{4})-(\d{2})-(\d{2})(?:\b|T)"));
     static NAMED: LazyLock<Regex> = LazyLock::new(|| {
         re(
-            r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(\d{4}))\b",
+            r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?\b(?:,?\s+(\d{4})\b)?",
         )
     });
     static TURNED: LazyLock<Regex> = LazyLock::new(|| {
         re(
-            r"\b(\d{1,2})(?:st|nd|rd|th)?\s+(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?\s+(\d{4})\b",
+            r"\b(\d{1,2})(?:st|nd|rd|th)?\s+(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?(?:,?\s+(\d{4})\b)?",
         )
     });
     const MONTHS: [&str; 12] =
