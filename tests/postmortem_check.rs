@@ -186,7 +186,7 @@ fn instrumentation_left_in_the_code_is_named_with_its_line() {
     repo.commit("Write it down");
     repo.at(repo.root()).git(&["clone", "-q", "--bare", "work", "bare"]);
     let bare = repo.at(repo.root().join("bare"));
-    let view = bare.incident_json(&["postmortem", "check"]);
+    let view = bare.incident(&["postmortem", "check", "--json"]).expect(1).json();
     assert_eq!(view["diagnostics"][0]["path"], "docs/postmortems/a.md", "{view}");
     assert!(
         found(&view, "leftover-instrumentation")[0]["message"]
