@@ -50,7 +50,7 @@ pub(super) fn apply<'r>(
             finding.fix("remove the comment", vec![removal(document.page.text, &allow.comment)]);
         }
     }
-    kept.extend(findings.0.into_iter().map(|f| (&suppression::RULE, f)));
+    kept.extend(findings.0.into_iter().take(super::MOST).map(|f| (&suppression::RULE, f)));
     kept
 }
 
