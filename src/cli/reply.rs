@@ -15,13 +15,19 @@ pub struct Reply {
     exit: i32,
     paged: bool,
     json: bool,
+    silent: bool,
 }
 
 impl Reply {
+    /// Nothing more to say: the command has printed its answer in a format of its own.
+    pub fn silent(status: i32) -> Self {
+        Self { exit: status, silent: true, ..Self::default() }
+    }
+
     /// An answer in both forms. `view` must be a JSON object; `schema` is added to it.
     pub fn new(view: Value, text: impl Into<Text>) -> Self {
         let view = if let Value::Object(map) = view { map } else { Map::new() };
-        Self { view, text: text.into(), exit: 0, paged: false, json: false }
+        Self { view, text: text.into(), ..Self::default() }
     }
 
     /// The same answer with another exit status.
@@ -47,6 +53,9 @@ impl Reply {
 
     /// Prints it and returns the exit status.
     pub fn print(self, json: bool) -> i32 {
+        if self.silent {
+            return self.exit;
+        }
         if json || self.json {
             let mut view = self.view;
             view.insert("schema".to_owned(), SCHEMA.into());

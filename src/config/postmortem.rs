@@ -1,6 +1,9 @@
 //! `[postmortem]`: where post-mortems live and which rules they follow.
 
+use std::collections::BTreeMap;
+
 use super::section::Section;
+use crate::model::lint::{RULES, SETTINGS, Severity};
 
 /// Which set of lint rules a post-mortem is held to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,20 +37,31 @@ pub struct Postmortem {
     pub directory: String,
     /// `profile`, by default bugfix.
     pub profile: Profile,
+    /// `[postmortem.rules]`: what a rule weighs here; `None` turns it off.
+    pub rules: BTreeMap<&'static str, Option<Severity>>,
 }
 
 impl Default for Postmortem {
     fn default() -> Self {
-        Self { directory: "docs/postmortems".into(), profile: Profile::default() }
+        Self { directory: "docs/postmortems".into(), profile: Profile::default(), rules: BTreeMap::new() }
     }
 }
 
 pub(super) fn read(mut section: Section<'_, '_>) -> Postmortem {
     let default = Postmortem::default();
-    let read = Postmortem {
+    let mut read = Postmortem {
         directory: section.path("directory").unwrap_or(default.directory),
         profile: section.choice("profile", &PROFILES).unwrap_or(default.profile),
+        rules: BTreeMap::new(),
     };
+    if let Some(mut rules) = section.table("rules", "[postmortem.rules]") {
+        for name in RULES {
+            if let Some(setting) = rules.choice(name, &SETTINGS) {
+                read.rules.insert(name, setting);
+            }
+        }
+        rules.finish();
+    }
     section.finish();
     read
 }

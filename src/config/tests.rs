@@ -47,6 +47,10 @@ hard-max = "20MiB"
 directory = "docs/pm"
 profile = "incident"
 
+[postmortem.rules]
+hedging = "error"
+blame = "off"
+
 [[gate]]
 id = "unit"
 kind = "command"
@@ -115,6 +119,8 @@ fn every_key_arrives() {
     assert_eq!((config.evidence.max, config.evidence.hard_max), (5 << 20, 20 << 20));
     assert_eq!(config.postmortem.directory, "docs/pm");
     assert_eq!(config.postmortem.profile, Profile::Incident);
+    assert_eq!(config.postmortem.rules.get("hedging"), Some(&Some(crate::model::lint::Severity::Error)));
+    assert_eq!(config.postmortem.rules.get("blame"), Some(&None));
     let compare = config.gate("v3-correctness").unwrap();
     assert_eq!(compare.kind, GateKind::Compare);
     assert_eq!((compare.device.clone(), compare.gpus), (Device::Cuda, Some(2)));
@@ -208,6 +214,8 @@ fn each_mistake_is_named() {
         ("[budget]\nattempts = 1.5".into(), "must be an integer, not a decimal number"),
         ("[budget]\nattempts = 99999999999999999999".into(), "must be between"),
         ("[records]\nsigners = \"../x\"".into(), "must stay inside the repository"),
+        ("[postmortem.rules]\nhegding = \"off\"".into(), "unknown key \"hegding\" in [postmortem.rules]"),
+        ("[postmortem.rules]\nblame = \"loud\"".into(), "must be one of off, note, warning, error"),
         ("[postmortem]\ndirectory = \"/tmp\"".into(), "must be relative to the root"),
         ("[evidence]\nhard-max = \"51MiB\"".into(), "must not be more than 50MiB"),
         ("[evidence]\nmax = \"2MiB\"\nhard-max = \"1MiB\"".into(), ":2:7: \"max\""),

@@ -3,6 +3,7 @@
 pub mod brief;
 pub mod debuglog;
 pub mod diff;
+pub mod lint;
 pub mod page;
 pub mod postmortem;
 pub mod render;

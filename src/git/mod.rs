@@ -11,6 +11,7 @@ pub mod examine;
 pub mod hooks;
 pub mod interactive;
 pub mod lock;
+pub mod look_up;
 pub mod maintenance;
 pub mod notes;
 pub mod pairs;

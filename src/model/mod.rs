@@ -7,6 +7,7 @@ pub mod describe;
 pub mod error;
 pub mod id;
 pub mod incident;
+pub mod lint;
 pub mod markdown;
 pub mod moment;
 mod object;

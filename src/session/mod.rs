@@ -5,6 +5,7 @@ pub mod active;
 pub mod attempts;
 pub mod budget;
 pub mod causes;
+pub mod checking;
 pub mod closing;
 pub mod demo;
 pub mod doctor;

@@ -204,3 +204,16 @@ fn clone_key(repo: &Repo, make: bool) -> Result<Option<Vec<u8>>> {
         Err(e) => Err(Error::refused(format!("{} cannot be written", path.display())).because(e.error)),
     }
 }
+
+/// Records under a descriptor's name, whoever made them, in the order of the note. For showing and for holding what
+/// a document claims against; nothing is decided by them.
+///
+/// # Errors
+/// An object is not here.
+pub fn claimed(repo: &Repo, descriptor: &Oid) -> Result<Vec<Record>> {
+    let note = read(repo, LEDGER.notes, descriptor)?;
+    Ok(crate::fold::split_lines(&note)
+        .filter_map(|l| serde_json::from_slice::<Record>(l).ok())
+        .filter(|r| r.v == 1)
+        .collect())
+}

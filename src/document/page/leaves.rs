@@ -38,6 +38,9 @@ pub struct Leaf {
     pub quotes: usize,
     /// How many lists it stands in.
     pub lists: usize,
+    /// Where the innermost list item around it stands, marker and nested lists included. Two leaves with the same one
+    /// belong to one item.
+    pub item: Option<Range<usize>>,
 }
 
 /// A heading, as it is read.
@@ -72,8 +75,8 @@ struct Reader<'a> {
     prose: Prose,
     kind: Option<Kind>,
     range: Range<usize>,
-    /// The task boxes of the items we are in.
-    items: Vec<Option<bool>>,
+    /// The items we are in: their task boxes and places.
+    items: Vec<(Option<bool>, Range<usize>)>,
     quotes: usize,
     lists: usize,
     link: Option<(String, Range<usize>)>,
@@ -113,7 +116,7 @@ impl Reader<'_> {
             Event::Code(code) => self.words(&code, range, SpanKind::Code),
             Event::SoftBreak | Event::HardBreak => self.words(" ", range, SpanKind::Break),
             Event::TaskListMarker(ticked) => {
-                if let Some(task) = self.items.last_mut() {
+                if let Some((task, _)) = self.items.last_mut() {
                     *task = Some(ticked);
                 }
                 if let Some(Kind::Item { task }) = &mut self.kind {
@@ -141,7 +144,7 @@ impl Reader<'_> {
             Tag::Paragraph => {
                 // The paragraphs of a loose item are the item's words, as those of a tight one are.
                 let kind = match self.items.last() {
-                    Some(task) => Kind::Item { task: *task },
+                    Some((task, _)) => Kind::Item { task: *task },
                     None => Kind::Paragraph,
                 };
                 self.begin(kind, range);
@@ -168,8 +171,8 @@ impl Reader<'_> {
                 self.lists += 1;
             }
             Tag::Item => {
-                self.items.push(None);
                 self.begin(Kind::Item { task: None }, range.start..range.start);
+                self.items.push((None, range));
             }
             Tag::TableHead => {
                 self.head = true;
@@ -260,7 +263,8 @@ impl Reader<'_> {
             return;
         }
         let range = trimmed(self.text, self.range.clone());
-        self.found.leaves.push(Leaf { kind, range, prose, quotes: self.quotes, lists: self.lists });
+        let item = self.items.last().map(|(_, place)| place.clone());
+        self.found.leaves.push(Leaf { kind, range, prose, quotes: self.quotes, lists: self.lists, item });
     }
 
     /// HTML blocks may hold several comments, and a comment may hold what looks like a tag.

@@ -71,9 +71,9 @@ impl Prose {
 
     /// Whether a range of the plain text touches a code span.
     pub fn is_code(&self, plain: &Range<usize>) -> bool {
-        self.spans
-            .iter()
-            .any(|s| s.kind == SpanKind::Code && s.plain.start < plain.end && plain.start < s.plain.end)
+        // Pieces are in order: a paragraph may hold very many.
+        let from = self.spans.partition_point(|s| s.plain.end <= plain.start);
+        self.spans[from..].iter().take_while(|s| s.plain.start < plain.end).any(|s| s.kind == SpanKind::Code)
     }
 
     /// The plain text with every code span overwritten by as many underscores: for rules that read words.

@@ -1,6 +1,7 @@
 //! `postmortem`: the documents in docs/postmortems, one file an action. To add one: its file, its module, its line below.
 
 pub mod brief;
+pub mod check;
 pub mod diff;
 pub mod draft;
 pub mod note;
@@ -19,6 +20,8 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
+    /// Check post-mortems: blocks, evidence, claims against the record, action items, blame, times
+    Check(check::Args),
     /// Write the draft into docs/postmortems; refuses until the record shows repro, cause, fix and validation
     Draft(draft::Args),
     /// What a reviewer must see of changed post-mortems: widened claims and lost evidence first
@@ -37,6 +40,7 @@ enum Action {
 /// Whatever the action refuses.
 pub fn run(args: Args, json: bool) -> Result<Reply> {
     match args.action {
+        Action::Check(args) => check::run(args, json),
         Action::Draft(args) => draft::run(args, json),
         Action::Diff(args) => diff::run(args, json),
         Action::Note(args) => note::run(args, json),
