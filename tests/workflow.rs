@@ -34,9 +34,9 @@ fn steps(text: &str) -> Vec<Step> {
         }
         in_run = false;
         if let Some(name) = key.strip_prefix("name: ") {
-            step.name = name.to_owned();
+            name.clone_into(&mut step.name);
         } else if let Some(uses) = key.strip_prefix("uses: ") {
-            step.uses = uses.to_owned();
+            uses.clone_into(&mut step.uses);
         } else if let Some(run) = key.strip_prefix("run: ") {
             in_run = run == "|";
             step.run = if in_run { String::new() } else { format!("{run}\n") };
