@@ -277,10 +277,11 @@ pub(super) fn missing(repo: &Repo, which: Travelling, kept: &Oid, current: &Oid)
         }
         let ours = union_of(repo, &mine)?;
         // What cannot be read there (damaged, or larger than any ledger is) must not keep anybody from writing: this
-        // clone's note takes its place, and what was there stays in the ref's history.
+        // clone's note takes its place, and what was there stays in the ref's history. A key that is new there is none of
+        // this clone's.
         let here = match union_of(repo, &theirs) {
             Ok(here) => here,
-            Err(_) if !ours.is_empty() => Vec::new(),
+            Err(_) if !ours.is_empty() || mine.is_empty() => Vec::new(),
             Err(error) => return Err(error),
         };
         let there: HashSet<&[u8]> = fold::split_lines(&here).collect();

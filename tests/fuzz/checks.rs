@@ -3,7 +3,15 @@
 #![allow(unreachable_pub, reason = "one file of several programs")]
 
 use git_incident::config;
+use git_incident::document::brief::{Channel, brief};
 use git_incident::document::debuglog;
+use git_incident::document::diff::{Document as Reviewed, canonical_text, to_html, to_markdown};
+use git_incident::document::lint::output::{Checked, github, human, json, sarif};
+use git_incident::document::lint::{
+    Document, Facts, Known, Ledger as Told, Profile, Settings, check, fix, rules, wants,
+};
+use git_incident::document::render::page::{PageInput, page};
+use git_incident::document::render::{adf, text};
 use git_incident::event::{Data, Line, line};
 use git_incident::fold::{Ledger, split_lines, unite};
 use git_incident::git::trailers;
@@ -18,7 +26,7 @@ use git_incident::validate::push;
 pub type Check = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const ALL: [Check; 8] = [
+pub const ALL: [Check; 11] = [
     ("event_line", event_line),
     ("ledger_fold", ledger_fold),
     ("ledger_union", ledger_union),
@@ -27,6 +35,9 @@ pub const ALL: [Check; 8] = [
     ("redaction", redaction),
     ("hook_input", hook_input),
     ("repository_files", repository_files),
+    ("post_mortem", post_mortem),
+    ("review_diff", review_diff),
+    ("document_views", document_views),
 ];
 
 /// Any bytes as one line of a ledger: read without a panic, and kept byte for byte.
@@ -185,4 +196,72 @@ pub fn repository_files(bytes: &[u8]) {
     let _ = Codeowners::parse(bytes).owners("kernels/softmax.cu");
     let files = [(".github/workflows/a.yml".to_owned(), bytes.to_vec())];
     assert!(recommend(&files, &["kernels/softmax.cu".to_owned()]).len() <= 1);
+}
+
+/// Any bytes as a post-mortem: every rule, every output, every repair.
+pub fn post_mortem(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    // Facts that say no to what the rules' own examples ask.
+    let mut known = Known { repository: true, ..Known::default() };
+    let mut ledger = Told::default();
+    for rule in rules::ALL {
+        let (k, l) = (rule.facts)();
+        known.commits.extend(k.commits);
+        known.paths.extend(k.paths);
+        known.pulls.extend(k.pulls);
+        known.identifiers.extend(k.identifiers);
+        known.located.extend(k.located);
+        known.tags.extend(k.tags);
+        ledger.failed.extend(l.into_iter().flat_map(|l| l.failed));
+    }
+    let judge = |document: &Document<'_>| {
+        let facts = Facts { known: &known, ledger: Some(&ledger), incident_missing: false };
+        check(document, &facts, &Settings::new())
+    };
+    let document = Document::read("x.md", &text, Profile::Bugfix);
+    let _ = wants(&document, &["example.org/a/b".to_owned()]);
+    let diagnostics = judge(&document);
+    for found in &diagnostics {
+        assert!(text.get(found.span.clone()).is_some(), "{found:?} lies outside");
+    }
+    let checked = [Checked { path: "x.md".to_owned(), text: text.to_string(), diagnostics }];
+    let shown = human::render(&checked, false);
+    assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
+    let _ = (github::render(&checked), sarif::log(&checked), json::view(&checked));
+    if let Ok(Some(fixed)) = fix::all("x.md", &text, Profile::Bugfix, judge) {
+        assert_eq!(fix::all("x.md", &fixed, Profile::Bugfix, judge), Ok(None), "repairs are made once");
+    }
+}
+
+/// Two documents of any bytes, parted by a NUL: read as pages, compared, shown in every form.
+pub fn review_diff(bytes: &[u8]) {
+    let at = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len() / 2);
+    let (old, new) = bytes.split_at(at);
+    let document = Reviewed::of("a.md", None, Some(old), Some(new));
+    for change in &document.review.changes {
+        assert!(change.old.is_some() || change.new.is_some());
+    }
+    let documents = [document];
+    assert!(to_markdown(&documents).len() < 65_536);
+    let _ = to_html(&documents, "t");
+    if let Ok(text) = std::str::from_utf8(new) {
+        let _ = canonical_text(text);
+    }
+}
+
+/// Any text as a document: rendered in all three formats and briefed without a panic, within limits, and safe.
+pub fn document_views(bytes: &[u8]) {
+    let markdown = String::from_utf8_lossy(bytes);
+    let markdown = markdown.as_ref();
+    let lower = page(&PageInput { markdown, path: "x.md", ..PageInput::default() }).to_lowercase();
+    for never in ["<script", "\"javascript:", "\"vbscript:", "\"data:text"] {
+        assert!(!lower.contains(never), "{never}");
+    }
+    let jira = adf::adf(markdown, "x.md", adf::LIMIT);
+    assert!(jira.json.encode_utf16().count() <= adf::LIMIT);
+    serde_json::from_str::<serde_json::Value>(&jira.json).expect("JSON");
+    assert!(text::text(markdown, 80).chars().all(|c| c == '\n' || !c.is_control()));
+    for channel in Channel::ALL {
+        assert!(brief(markdown, channel).words <= channel.most_words());
+    }
 }
