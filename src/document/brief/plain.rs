@@ -139,7 +139,7 @@ fn is_hash(word: &str) -> bool {
     word.split(|c: char| !c.is_ascii_alphanumeric()).any(hash)
 }
 
-/// `[DBG-7af3]`: what instrumentation leaves in code.
+/// `DBG-` and letters or digits: what instrumentation leaves in code.
 fn is_tag(word: &str) -> bool {
     word.strip_prefix("DBG-").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
