@@ -92,6 +92,17 @@ fn new_renamed_and_removed_documents_are_told() {
 }
 
 #[test]
+fn a_document_that_was_renamed_and_edited_is_read_from_the_disk() {
+    let repo = reviewed();
+    repo.git(&["checkout", "-q", PAGE]);
+    repo.git(&["mv", PAGE, "docs/postmortems/B.md"]);
+    repo.write("docs/postmortems/B.md", &widened());
+    let view = repo.view("postmortem diff");
+    assert_eq!(view["documents"][0]["status"], "renamed");
+    assert_eq!(kinds(&view), ["claim-widened", "evidence-removed", "prose"]);
+}
+
+#[test]
 fn each_format_says_the_same() {
     let repo = reviewed();
     let text = repo.typed("postmortem diff").expect(0);

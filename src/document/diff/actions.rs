@@ -1,5 +1,6 @@
 //! Action items: opened, closed, reopened, lost, in other hands.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -12,6 +13,9 @@ use crate::document::page::Page;
 
 /// Two items are the same from this similarity on, when no ticket says so.
 const SIMILAR: f64 = 0.5;
+
+/// The most pairs of items that are held against each other.
+const MOST_COMPARISONS: usize = 40_000;
 
 /// An action item.
 #[derive(Debug, Clone)]
@@ -63,8 +67,9 @@ pub(super) fn holds(title: &str) -> bool {
 fn items(page: &Page, units: &[Unit]) -> Vec<Item> {
     let mut found: Vec<Item> = Vec::new();
     let mut last_leaf = None;
+    let holding = holding(page);
     for unit in units {
-        if !holds(&around(page, unit.section)) || !matches!(unit.form, Form::Item | Form::Row) {
+        if !holding[unit.section] || !matches!(unit.form, Form::Item | Form::Row) {
             continue;
         }
         // The head of a table is no item.
@@ -102,16 +107,19 @@ fn items(page: &Page, units: &[Unit]) -> Vec<Item> {
     found
 }
 
-/// The title of a section or of one around it that holds action items.
-fn around(page: &Page, section: usize) -> String {
-    let here = &page.sections[section];
-    page.sections[..=section]
+/// For each section whether it, or one around it, holds action items.
+fn holding(page: &Page) -> Vec<bool> {
+    let mut until = 0;
+    page.sections
         .iter()
-        .filter(|s| s.whole.end >= here.own.end && s.whole.start <= here.own.start)
-        .map(|s| s.title.as_str())
-        .find(|title| holds(title))
-        .unwrap_or(&here.title)
-        .to_owned()
+        .map(|section| {
+            if holds(&section.title) {
+                until = until.max(section.whole.end);
+                return true;
+            }
+            section.heading.start < until
+        })
+        .collect()
 }
 
 /// What became of the action items.
@@ -120,9 +128,22 @@ pub(super) fn compare(old: (&Page, &[Unit]), new: (&Page, &[Unit])) -> Vec<Chang
     let mut taken = vec![false; news.len()];
     let mut twins: Vec<Option<usize>> = vec![None; olds.len()];
     // Equal ones first, then by a ticket that names one item on each side, then by their words.
+    let mut waiting: HashMap<(&str, bool), Vec<usize>> = HashMap::new();
+    for (at, item) in news.iter().enumerate().rev() {
+        waiting.entry((&item.text, item.done)).or_default().push(at);
+    }
+    for (at, item) in olds.iter().enumerate() {
+        if let Some(found) = waiting.get_mut(&(item.text.as_str(), item.done)).and_then(Vec::pop) {
+            taken[found] = true;
+            twins[at] = Some(found);
+        }
+    }
+    let equal = twins.iter().flatten().count();
+    let left = (olds.len() - equal).saturating_mul(news.len() - equal);
     let alone =
         |items: &[Item], ticket: &String| items.iter().filter(|i| i.tickets.contains(ticket)).count() == 1;
-    for round in 0..3 {
+    let rounds = if left > MOST_COMPARISONS { 0..0 } else { 1..3 };
+    for round in rounds {
         let bags: Vec<Vec<u64>> = news.iter().map(|n| bag(&n.text)).collect();
         for (at, item) in olds.iter().enumerate() {
             if twins[at].is_some() {
@@ -132,7 +153,6 @@ pub(super) fn compare(old: (&Page, &[Unit]), new: (&Page, &[Unit])) -> Vec<Chang
             let score = |candidate: usize| -> f64 {
                 let other = &news[candidate];
                 match round {
-                    0 => f64::from(u8::from(other.text == item.text && other.done == item.done)),
                     1 => f64::from(u8::from(
                         item.tickets
                             .iter()

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::facts::{Category, Fact};
+use super::facts::names;
 use super::units::{Form, Unit};
 use crate::document::page::Page;
 
@@ -25,7 +25,7 @@ static STORED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The evidence of a page, by what makes two pieces the same. Code blocks count as one piece, named by their lines.
-pub(super) fn of(page: &Page, units: &[Unit], facts: &[Vec<Fact>]) -> BTreeMap<String, Piece> {
+pub(super) fn of(page: &Page, units: &[Unit]) -> BTreeMap<String, Piece> {
     let mut found = BTreeMap::new();
     let mut put = |key: String, shown: String, unit: usize| {
         found.entry(key).or_insert(Piece { shown, unit });
@@ -50,8 +50,9 @@ pub(super) fn of(page: &Page, units: &[Unit], facts: &[Vec<Fact>]) -> BTreeMap<S
         for link in unit.links.iter().filter(|l| !l.is_empty() && !l.starts_with('#')) {
             put(format!("link {link}"), format!("the link to {link} is"), at);
         }
-        for fact in facts[at].iter().filter(|f| f.category == Category::Commit) {
-            put(format!("name {}", fact.value), format!("{} is", fact.shown), at);
+        for name in names(&unit.text) {
+            let shown = if unit.code.contains(&name) { format!("`{name}` is") } else { format!("{name} is") };
+            put(format!("name {name}"), shown, at);
         }
         for file in STORED.find_iter(&unit.text) {
             put(format!("file {}", file.as_str()), format!("`{}` is", file.as_str()), at);

@@ -109,21 +109,21 @@ static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn of(text: &str, code: &[String]) -> Vec<Fact> {
     let mut facts = Vec::new();
     // What one kind has taken is no number besides.
-    let mut rest = text.to_owned();
+    let mut taken = Vec::new();
+    let mut from = 0;
     for span in code {
-        if let Some(at) = rest.find(span.as_str()) {
-            rest.replace_range(at..at + span.len(), &"_".repeat(span.len()));
+        if let Some(at) = text[from..].find(span.as_str()) {
+            taken.push(from + at..from + at + span.len());
+            from += at + span.len();
         }
     }
+    let mut rest = blanked(text, &taken, b'_');
     for (category, pattern) in PATTERNS.iter() {
         let mut taken = Vec::new();
         for found in pattern.captures_iter(&rest) {
             let Some(value) = found.iter().skip(1).flatten().next() else { continue };
             let word = value.as_str();
-            if *category == Category::Commit
-                && !(word.bytes().any(|b| b.is_ascii_digit())
-                    && word.bytes().any(|b| b.is_ascii_alphabetic()))
-            {
+            if *category == Category::Commit && (!is_name(word) || is_fraction(&rest, value.range())) {
                 continue;
             }
             facts.push(Fact {
@@ -136,10 +136,17 @@ pub(super) fn of(text: &str, code: &[String]) -> Vec<Fact> {
                 taken.push(value.range());
             }
         }
-        for range in taken {
-            let blank = " ".repeat(range.len());
-            rest.replace_range(range, &blank);
-        }
+        rest = blanked(&rest, &taken, b' ');
+    }
+    let devices = facts.iter().any(|f| f.category == Category::Device);
+    for found in NUMBER_WORD.captures_iter(&rest) {
+        let (Some(word), Some(unit)) = (found.get(1), found.get(3).or(found.get(2))) else { continue };
+        facts.push(Fact {
+            category: Category::Number,
+            value: number_of(&word.as_str().to_lowercase()).to_string(),
+            unit: singular(&unit.as_str().to_lowercase()),
+            shown: found.get(0).map_or("", |m| m.as_str()).to_owned(),
+        });
     }
     for found in NUMBER.captures_iter(&rest) {
         let Some(digits) = found.get(1) else { continue };
@@ -152,8 +159,12 @@ pub(super) fn of(text: &str, code: &[String]) -> Vec<Fact> {
         let second = found.get(3).map_or("", |m| m.as_str());
         let passes_by = COUNTED_BY.contains(&unit.to_lowercase().as_str()) && !second.is_empty();
         let unit = if passes_by { second } else { unit };
+        // `8 × A100` counts devices.
+        let unit = if devices && matches!(unit, "×" | "x") { "gpu" } else { unit };
         let value: String = digits.as_str().chars().filter(|c| !matches!(c, ',' | '_' | '\'')).collect();
-        let shown = if unit.is_empty() {
+        let shown = if unit.is_empty()
+            || unit == "gpu" && !rest[digits.end()..].trim_start().starts_with("gpu")
+        {
             digits.as_str().to_owned()
         } else {
             rest[digits.start()..digits.start() + rest[digits.start()..].find(unit).unwrap_or(0) + unit.len()]
@@ -173,6 +184,68 @@ pub(super) fn of(text: &str, code: &[String]) -> Vec<Fact> {
         shown: format!("`{span}`"),
     }));
     facts
+}
+
+static NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"\b([0-9a-f]{7,64})\b"));
+
+/// The names of commits and objects in a text, in code or not.
+pub(super) fn names(text: &str) -> Vec<String> {
+    NAME.find_iter(text)
+        .filter(|m| is_name(m.as_str()) && !is_fraction(text, m.range()))
+        .map(|m| m.as_str().to_owned())
+        .collect()
+}
+
+/// The text with ranges of it overwritten.
+fn blanked(text: &str, ranges: &[std::ops::Range<usize>], with: u8) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for range in ranges {
+        bytes[range.clone()].fill(with);
+    }
+    // Whole matches are overwritten, so what is left is whole characters.
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Whether hexadecimal digits belong to a number with a point or an exponent, such as 3.205860328008e-02.
+fn is_fraction(text: &str, range: std::ops::Range<usize>) -> bool {
+    let exponent = text[range.end..]
+        .strip_prefix(['-', '+'])
+        .is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
+    text[..range.start].ends_with('.') || exponent
+}
+
+/// Numbers in words, with what they count.
+static NUMBER_WORD: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand)\b(?: of (?:the )?[\p{L}]+| ([\p{L}]+))(?: (runs?|times?|passes|gpus?|nodes?|machines?|hours?|iterations?))?",
+    )
+});
+
+fn number_of(word: &str) -> u32 {
+    match word {
+        "two" => 2,
+        "three" => 3,
+        "four" => 4,
+        "five" => 5,
+        "six" => 6,
+        "seven" => 7,
+        "eight" => 8,
+        "nine" => 9,
+        "ten" => 10,
+        "eleven" => 11,
+        "twelve" => 12,
+        "fifteen" => 15,
+        "twenty" => 20,
+        "thirty" => 30,
+        "forty" => 40,
+        "fifty" => 50,
+        "sixty" => 60,
+        "seventy" => 70,
+        "eighty" => 80,
+        "ninety" => 90,
+        "hundred" => 100,
+        _ => 1000,
+    }
 }
 
 /// Whether this is the hexadecimal name of a commit or an object: digits alone are a number, letters alone a word.

@@ -8,6 +8,9 @@ use super::units::{Form, Unit};
 use super::{Change, Kind, Review, Side, actions, claims, evidence, facts, units, words};
 use crate::document::page::Page;
 
+/// What is longer, in bytes, is no sentence that anybody wrote: it is compared as a whole, without a look at its facts.
+const LONGEST: usize = 4_000;
+
 /// Sentences shorter than this are not followed when they move: "None." stands anywhere.
 const WORDS_TO_FOLLOW: usize = 4;
 
@@ -15,40 +18,44 @@ const WORDS_TO_FOLLOW: usize = 4;
 struct Version<'a> {
     page: Page<'a>,
     units: Vec<Unit>,
-    facts: Vec<Vec<Fact>>,
+    /// For each section the one that decides whether its statements are claims: itself, or the block around it.
+    blocks: Vec<usize>,
 }
 
 impl<'a> Version<'a> {
     fn of(text: &'a str) -> Self {
         let page = Page::parse(text);
         let units = units::of(&page);
-        let facts = units.iter().map(facts_of).collect();
-        Self { page, units, facts }
+        let mut blocks = Vec::with_capacity(page.sections.len());
+        for (at, section) in page.sections.iter().enumerate() {
+            // Below a heading of the second level all belongs to it.
+            let outer = blocks.last().copied().unwrap_or(0);
+            blocks.push(if section.level <= 2 { at } else { outer });
+        }
+        Self { page, units, blocks }
     }
 
     fn title(&self, section: usize) -> &str {
         &self.page.sections[section].title
     }
 
-    /// The title that decides whether statements are claims: of the section, or of the block around it.
     fn block(&self, section: usize) -> usize {
-        let here = &self.page.sections[section];
-        (0..=section)
-            .rev()
-            .find(|at| {
-                let outer = &self.page.sections[*at];
-                outer.level <= 2 && outer.whole.start <= here.own.start && here.own.end <= outer.whole.end
-            })
-            .unwrap_or(section)
+        self.blocks[section]
+    }
+
+    /// The facts of a unit; none of a line of code, and none of what is too long to be a sentence.
+    fn facts(&self, unit: usize) -> Vec<Fact> {
+        let unit = &self.units[unit];
+        if unit.form == Form::Code || unit.text.len() > LONGEST {
+            Vec::new()
+        } else {
+            facts::of(&unit.text, &unit.code)
+        }
     }
 
     fn side(&self, unit: usize) -> Side {
         Side { text: self.units[unit].text.clone(), place: self.units[unit].place }
     }
-}
-
-fn facts_of(unit: &Unit) -> Vec<Fact> {
-    if unit.form == Form::Code { Vec::new() } else { facts::of(&unit.text, &unit.code) }
 }
 
 /// Compares two versions of a document.
@@ -87,8 +94,8 @@ struct Comparison<'a> {
 
 impl Comparison<'_> {
     fn run(&mut self) {
-        let old_evidence = evidence::of(&self.old.page, &self.old.units, &self.old.facts);
-        let new_evidence = evidence::of(&self.new.page, &self.new.units, &self.new.facts);
+        let old_evidence = evidence::of(&self.old.page, &self.old.units);
+        let new_evidence = evidence::of(&self.new.page, &self.new.units);
         self.fresh = new_evidence
             .iter()
             .filter(|(key, _)| !old_evidence.contains_key(*key))
@@ -113,6 +120,7 @@ impl Comparison<'_> {
             self.added(*new, &covered);
         }
         self.sections(&sections, &all);
+        self.raw_html();
         self.evidence_removed(&old_evidence, &new_evidence);
         self.comments();
     }
@@ -221,7 +229,8 @@ impl Comparison<'_> {
         if covered[0].contains(&before.place.line) && covered[1].contains(&after.place.line) {
             return;
         }
-        let differences = facts::changes(&self.old.facts[old], &self.new.facts[new]);
+        let (old_facts, new_facts) = (self.old.facts(old), self.new.facts(new));
+        let mut differences = facts::changes(&old_facts, &new_facts);
         for difference in &differences {
             if let FactChange {
                 category: Category::Commit | Category::Identifier,
@@ -239,13 +248,7 @@ impl Comparison<'_> {
         }
         let mut why = Vec::new();
         if before.form != Form::Code && claims::claims(&title) {
-            why = claims::widened(
-                &title,
-                &before.text,
-                &self.old.facts[old],
-                &after.text,
-                &self.new.facts[new],
-            );
+            why = claims::widened(&title, &before.text, &old_facts, &after.text, &new_facts);
         }
         let mut messages: Vec<String> = Vec::new();
         match (before.task, after.task) {
@@ -266,6 +269,18 @@ impl Comparison<'_> {
             let shown =
                 |links: &[String]| if links.is_empty() { "none".to_owned() } else { links.join(", ") };
             messages.push(format!("link: {} → {}", shown(&before.links), shown(&after.links)));
+        }
+        if before.form == Form::Row && after.form == Form::Row && claims::validates(&title) {
+            // The head of a table says what is counted; a cell that counts more claims more.
+            let raised = |d: &&FactChange| match (&d.old, &d.new) {
+                (Some(a), Some(b)) => a.unit.is_empty() && a.number() < b.number(),
+                _ => false,
+            };
+            why.extend(differences.iter().filter(raised).map(FactChange::to_text));
+        }
+        if before.leaf == usize::MAX && after.leaf == usize::MAX {
+            differences.clear();
+            messages.extend(front_matter(&before.text, &after.text));
         }
         messages.extend(differences.iter().map(FactChange::to_text));
         let kind = if why.is_empty() {
@@ -293,9 +308,8 @@ impl Comparison<'_> {
             return;
         }
         if unit.form != Form::Code && claims::claims(&title) && claims::limits(&unit.text) {
-            let fresh = (0..self.new.page.sections.len()).any(|at| {
-                self.fresh.contains(&at) && crate::document::page::same_title(self.new.title(at), &title)
-            });
+            let fresh =
+                self.fresh.iter().any(|at| crate::document::page::same_title(self.new.title(*at), &title));
             let kind = if fresh { Kind::ClaimSupported } else { Kind::ClaimWidened };
             self.push(kind, 0, "a stated limit is gone".to_owned(), Some(old), None);
         } else {
@@ -348,6 +362,7 @@ impl Comparison<'_> {
         for at in &sections.added {
             say("added".to_owned(), None, Some(*at));
         }
+        let moved: HashSet<usize> = sections.moved.iter().copied().collect();
         for (old, new) in &sections.pairs {
             let (before, after) = (&self.old.page.sections[*old], &self.new.page.sections[*new]);
             if before.title != after.title {
@@ -356,7 +371,7 @@ impl Comparison<'_> {
             if before.level != after.level && *new > 0 {
                 say(format!("level {} → {}", before.level, after.level), Some(*old), Some(*new));
             }
-            if sections.moved.contains(new) {
+            if moved.contains(new) {
                 let word = if edited.contains(new) { "moved, and changed" } else { "moved, unchanged" };
                 let after_what = new.checked_sub(1).map_or("", |at| self.new.title(at));
                 let place = if after_what.is_empty() {
@@ -394,6 +409,16 @@ impl Comparison<'_> {
             }
             let message = format!("{} not in the document any more", piece.shown);
             self.push(Kind::EvidenceRemoved, 0, message, Some(piece.unit), None);
+        }
+    }
+
+    /// Raw HTML is no prose that could be aligned, but a forge may show its words.
+    fn raw_html(&mut self) {
+        let (before, after) = (units::raw_html(self.old.page.text), units::raw_html(self.new.page.text));
+        if before != after {
+            self.review
+                .unaligned
+                .push("raw HTML changed, which is not compared word by word: see git diff".to_owned());
         }
     }
 
@@ -437,4 +462,10 @@ impl Comparison<'_> {
             );
         }
     }
+}
+
+/// `status: open → resolved`, where a line of the front matter kept its key.
+fn front_matter(old: &str, new: &str) -> Option<String> {
+    let ((key, was), (same, is)) = (old.split_once(':')?, new.split_once(':')?);
+    (key.trim() == same.trim()).then(|| format!("{}: {} → {}", key.trim(), was.trim(), is.trim()))
 }

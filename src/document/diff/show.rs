@@ -75,7 +75,9 @@ pub fn silence(document: &Document) -> Option<&'static str> {
     Some(match document.status {
         super::Status::Added => "New: read it whole.",
         super::Status::Removed => "Removed.",
-        _ if document.review.differs => "Only wrapping, markers or emphasis changed; no word did.",
+        _ if document.review.differs => {
+            "Only wrapping, markers or emphasis changed; no word did that is prose."
+        }
         _ => "Nothing in it changed.",
     })
 }

@@ -58,6 +58,7 @@ fn a_claim_that_says_more_comes_first() {
         ("Only tested on one A100.", "Tested on A100 and H100.", "H100 is new"),
         ("Not retested on other models.\n", "", "a stated limit is gone"),
         ("(3 runs).", "(3 runs). All models pass.", "\"all\" is new"),
+        ("one A100.", "8 × A100.", "is new"),
     ] {
         let review = change(from, to);
         let first = &review.changes[0];
@@ -165,6 +166,29 @@ fn a_check_that_is_switched_off_shows() {
     let review =
         change("## Validation\n", "## Validation\n\n<!-- git-incident: allow(hedging) it is true -->\n");
     assert_eq!(kinds(&review), [("fact-changed", "a check is switched off here".to_owned())]);
+}
+
+#[test]
+fn counts_in_words_tables_and_devices_are_counts() {
+    let validation = |text: &str| format!("# T\n\n## Validation\n\n{text}\n");
+    for (from, to) in [
+        ("Ran on 1 × A100.", "Ran on 8 × A100."),
+        ("Passed twenty of twenty times.", "Passed thirty of thirty times."),
+        ("| runs | result |\n|---|---|\n| 20 | pass |", "| runs | result |\n|---|---|\n| 200 | pass |"),
+    ] {
+        let review = compare(&validation(from), &validation(to));
+        assert_eq!(review.changes[0].kind, Kind::ClaimWidened, "{from}: {:?}", kinds(&review));
+    }
+    let review = compare(&validation("It took 3.205860328008e-02 s."), &validation("It took a while."));
+    assert_eq!(review.of(Kind::EvidenceRemoved).count(), 0, "a number is no commit: {:?}", kinds(&review));
+}
+
+#[test]
+fn front_matter_and_raw_html_are_not_passed_over() {
+    let review = compare("---\nstatus: open\n---\n\n# T\n", "---\nstatus: resolved\n---\n\n# T\n");
+    assert_eq!(kinds(&review), [("fact-changed", "status: open → resolved".to_owned())]);
+    let review = compare("# T\n", "# T\n\n<p>All GPUs pass.</p>\n");
+    assert_eq!(review.unaligned.len(), 1, "a forge shows those words");
 }
 
 #[test]

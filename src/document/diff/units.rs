@@ -188,6 +188,18 @@ fn lines_of(text: &str, start: usize, page: &Page, section: usize, leaf: usize, 
     }
 }
 
+/// Every piece of raw HTML but comments, without white space at its ends.
+pub(super) fn raw_html(text: &str) -> Vec<String> {
+    use pulldown_cmark::{Event, Parser};
+    Parser::new(text)
+        .filter_map(|event| match event {
+            Event::Html(html) | Event::InlineHtml(html) => Some(html.trim().to_owned()),
+            _ => None,
+        })
+        .filter(|html| !html.is_empty() && !html.starts_with("<!--"))
+        .collect()
+}
+
 /// The document with one sentence a line: what `git log -p` compares where the review itself cannot be shown.
 ///
 /// Headings, items, rows and code keep their look; wrapping, emphasis and list markers are gone.

@@ -73,9 +73,19 @@ pub(super) fn tokens(text: &str) -> Vec<&str> {
     found
 }
 
+/// A longer text is shown as replaced: nobody reads the words of such a sentence one by one.
+const MOST_WORDS: usize = 2_000;
+
 /// Compares two texts word by word.
 pub fn compare(old: &str, new: &str) -> Vec<Edit> {
-    let input = InternedInput::new(Tokens(tokens(old)), Tokens(tokens(new)));
+    let (before, after) = (tokens(old), tokens(new));
+    if before.len().max(after.len()) > MOST_WORDS {
+        return vec![
+            Edit { op: Op::Delete, text: old.to_owned() },
+            Edit { op: Op::Insert, text: new.to_owned() },
+        ];
+    }
+    let input = InternedInput::new(Tokens(before), Tokens(after));
     let diff = Diff::compute(Algorithm::Myers, &input);
     let mut edits = Vec::new();
     let mut at = 0;
