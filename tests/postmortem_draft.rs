@@ -165,6 +165,27 @@ fn a_document_that_was_moved_is_known_and_one_of_somebody_else_is_refused() {
 }
 
 #[test]
+fn a_document_renamed_in_its_folder_is_found_and_an_emptied_one_is_refused() {
+    let repo = proven();
+    repo.incident(&["postmortem", "draft"]).expect(0);
+    let renamed = "docs/postmortems/renamed.md";
+    repo.write(renamed, &repo.read(PLACE));
+    std::fs::remove_file(repo.path().join(PLACE)).unwrap();
+    repo.typed("postmortem note owner 'the value team'").expect(0);
+    let view = repo.incident_json(&["postmortem", "draft"]);
+    assert_eq!((&view["path"], &view["created"]), (&json!(renamed), &json!(false)));
+    assert!(repo.read(renamed).contains("the value team") && !repo.path().join(PLACE).exists());
+    for text in ["", "# By hand\n\nAll of it.\n"] {
+        repo.write(PLACE, text);
+        repo.incident(&["postmortem", "draft"]).refuses(1).says("somebody has written it");
+        assert_eq!(repo.read(PLACE), text);
+    }
+    let printed = repo.incident_json(&["postmortem", "draft", "-o", "-"]);
+    assert!(printed["text"].as_str().unwrap().contains("## Summary") && !repo.path().join("-").exists());
+    repo.incident(&["postmortem", "render", PLACE, "--lang", "en\" x"]).refuses(2).says("no language tag");
+}
+
+#[test]
 fn a_draft_is_written_into_the_working_tree_alone() {
     let repo = proven();
     let outside = repo.root().join("outside");

@@ -187,6 +187,7 @@ impl Session {
             return bad("it is no regular file");
         };
         match String::from_utf8(bytes) {
+            Ok(text) if text.contains('\0') => bad("it holds a NUL byte"),
             Ok(text) => Ok((path, Some(text))),
             Err(_) => bad("it is no UTF-8"),
         }
@@ -238,7 +239,38 @@ impl Session {
         let name = name.trim_matches(['-', '.']);
         let id = incident.id.as_ref().map_or("incident", |i| i.short());
         let name = if name.is_empty() { id } else { name };
-        Ok(Path::new(&self.config()?.postmortem.directory).join(format!("{name}.md")))
+        let folder = PathBuf::from(&self.config()?.postmortem.directory);
+        let place = folder.join(format!("{name}.md"));
+        Ok(self.moved_postmortem(incident, &folder, &place).unwrap_or(place))
+    }
+
+    /// The document of the folder whose comment names the incident, where none stands at the usual place.
+    fn moved_postmortem(&self, incident: &Incident, folder: &Path, place: &Path) -> Option<PathBuf> {
+        /// Documents that are looked into, and the bytes of the longest.
+        const MOST: usize = 2_000;
+        const LONGEST: u64 = 1024 * 1024;
+        let id = incident.id.as_ref()?;
+        // What never was drafted cannot have been moved.
+        if incident.postmortems.is_empty() {
+            return None;
+        }
+        let top = self.workdir().ok()?;
+        if std::fs::symlink_metadata(top.join(place)).is_ok() || self.document_place(folder).is_err() {
+            return None;
+        }
+        let mut names: Vec<_> =
+            std::fs::read_dir(top.join(folder)).ok()?.flatten().map(|e| e.file_name()).take(MOST).collect();
+        names.sort();
+        names.into_iter().map(|name| folder.join(name)).find(|path| {
+            let file = top.join(path);
+            path.extension().is_some_and(|e| e.eq_ignore_ascii_case("md"))
+                && std::fs::symlink_metadata(&file).is_ok_and(|m| m.is_file() && m.len() <= LONGEST)
+                && std::fs::read_to_string(&file)
+                    .ok()
+                    .filter(|text| text.contains(id.as_str()))
+                    .and_then(|text| blocks::marker(&text))
+                    .is_some_and(|marker| marker.incident == id.as_str())
+        })
     }
 
     /// Drafts into a document: a new one, or the blocks of an old one that nobody has edited; records what was written.

@@ -6,6 +6,7 @@
 mod plain;
 mod shapes;
 mod slots;
+mod system;
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::super::page::{Prose, SpanKind};
 use super::super::render::tree::tame;
+use super::system;
 
 /// A sentence that says what it says without code; `None` when it cannot.
 ///
@@ -70,10 +71,46 @@ fn tidied(text: &str) -> String {
 
 /// Operators that only code has.
 fn sentence_is_code(text: &str) -> bool {
-    ["::", "->", "=>", "==", "!=", "&&", "||", "()", "{", "}", "`", "\\", "</"]
+    ["::", "->", "=>", "==", "!=", "&&", "||", "()", "{", "}", "`", "\\", "</", "<<<"]
         .iter()
         .any(|o| text.contains(o))
+        || QUERIES
+            .iter()
+            .any(|(verb, object)| text.find(verb).is_some_and(|at| text[at + verb.len()..].contains(object)))
 }
+
+/// Words of SQL that follow each other.
+const QUERIES: &[(&str, &str)] = &[
+    ("SELECT ", "FROM "),
+    ("INSERT ", "INTO "),
+    ("DELETE ", "FROM "),
+    ("UPDATE ", "SET "),
+    ("ALTER ", "TABLE "),
+    ("CREATE ", "TABLE "),
+    ("DROP ", "TABLE "),
+];
+
+/// Commands of git that are no everyday words behind its name.
+const GIT: &[&str] = &[
+    "revert",
+    "bisect",
+    "rebase",
+    "push",
+    "pull",
+    "checkout",
+    "reset",
+    "cherry-pick",
+    "merge",
+    "stash",
+    "log",
+    "diff",
+    "clone",
+    "fetch",
+    "blame",
+    "show",
+    "grep",
+    "worktree",
+];
 
 /// Marks the words that are code.
 fn mark(text: &str, code: &mut [bool]) {
@@ -88,7 +125,8 @@ fn mark(text: &str, code: &mut [bool]) {
             matches!(before.to_ascii_lowercase().as_str(), "commit" | "sha" | "revision" | "changeset")
                 && bare.len() >= 7
                 && bare.bytes().all(|b| b.is_ascii_hexdigit());
-        if line || commit || is_code(bare) {
+        let git = before == "git" && GIT.contains(&bare);
+        if line || commit || git || is_code(bare) {
             code[word.clone()].fill(true);
             if line && let Some(last) = last {
                 code[last].fill(true);
@@ -125,7 +163,7 @@ fn words(text: &str) -> Vec<Range<usize>> {
 /// Whether a word is code by its own look.
 fn is_code(word: &str) -> bool {
     let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
-    is_hash(word) || is_path(word) || is_name(word) || is_tag(word) || is_line(word)
+    is_hash(word) || is_path(word) || is_name(word) || is_tag(word) || is_line(word) || system::is_term(word)
 }
 
 /// Digits of an object: 7 to 64 hexadecimal ones, letters and figures among them.
@@ -271,6 +309,11 @@ fn is_path(word: &str) -> bool {
         return true;
     }
     let file = word.rsplit('/').next().unwrap_or_default();
+    // The version of a shared library: `libz.so.1.3`.
+    let file = match file.find(".so.") {
+        Some(at) if file[at + 4..].bytes().all(|b| b.is_ascii_digit() || b == b'.') => &file[..at + 3],
+        _ => file,
+    };
     let ended = file.rsplit_once('.').is_some_and(|(name, ending)| {
         let product = name.starts_with(char::is_uppercase) && matches!(ending, "js" | "ai" | "io" | "md");
         !name.is_empty() && !product && ENDINGS.contains(&ending.to_ascii_lowercase().as_str())

@@ -58,7 +58,22 @@ impl Writer<'_> {
         self.listed(&mut out, "Next steps", 5);
         self.labelled(&mut out, "Workaround", &[Role::Workaround], 1, false);
         self.labelled(&mut out, "Risk", &[Role::Risk], 2, false);
+        self.references(&mut out);
         out
+    }
+
+    /// The tickets and pull requests of the summary that nothing has named yet.
+    fn references(&mut self, out: &mut String) {
+        let named = self.unnamed(out);
+        if !named.is_empty() {
+            self.line(out, "References", &named);
+        }
+    }
+
+    fn unnamed(&self, said: &str) -> String {
+        let mut all = self.slots.references();
+        all.retain(|r| !said.contains(r.as_str()));
+        all.join(", ")
     }
 
     fn chat(&mut self) -> String {
@@ -67,6 +82,9 @@ impl Writer<'_> {
         let head = self.headline(30);
         self.room = self.room.saturating_sub(words(&head));
         out.push_str(&format!("**TL;DR:** {head}\n"));
+        // Kept free for what nobody can do without.
+        let kept = words(&self.unnamed(&out)).min(self.room);
+        self.room -= kept;
         let mut bullets = 0;
         for roles in [
             &[Role::Impact, Role::Symptom][..],
@@ -88,6 +106,13 @@ impl Writer<'_> {
         if bullets < 2 && self.room >= 12 {
             let marker = self.marker(&[Role::Impact, Role::Symptom, Role::Fix], "More");
             out.push_str(&format!("- {marker}\n"));
+        }
+        let named = self.unnamed(&out);
+        if !named.is_empty()
+            && words(&named) <= kept
+            && let Some(end) = out.find('\n')
+        {
+            out.insert_str(end, &format!(" ({named})"));
         }
         out
     }
@@ -131,6 +156,7 @@ impl Writer<'_> {
         if !owner.is_empty() {
             self.line(&mut out, "Owner", &owner);
         }
+        self.references(&mut out);
         out.trim_end().to_owned() + "\n"
     }
 

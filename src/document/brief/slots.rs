@@ -133,7 +133,33 @@ impl Slots {
             ],
             &[Role::Validation, Role::Fix],
         );
+        if slots.card.owner.is_empty() {
+            slots.card.owner =
+                slots.of(Role::Summary).iter().find_map(|s| owner(s.words.as_deref()?)).unwrap_or_default();
+        }
         slots
+    }
+
+    /// Tickets and pull requests that the summary names, each once.
+    pub(super) fn references(&self) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        for words in self.of(Role::Summary).iter().filter_map(|s| s.words.as_deref()) {
+            let mut before = "";
+            for word in words.split([' ', ',', ';', '(', ')']) {
+                let word = word.trim_end_matches(['.', ':', '!', '?']);
+                let pull = matches!(before, "PR" | "MR");
+                let one = match word {
+                    _ if is_pull(word) && pull => format!("{before} {word}"),
+                    _ if is_pull(word) || is_ticket(word) => word.to_owned(),
+                    _ => String::new(),
+                };
+                if !one.is_empty() && !found.contains(&one) && found.len() < MOST_REFERENCES {
+                    found.push(one);
+                }
+                before = word;
+            }
+        }
+        found
     }
 
     /// What is said of something; nothing when the document does not speak of it.
@@ -211,6 +237,44 @@ impl Slots {
             self.said.insert(role, found);
         }
     }
+}
+
+/// Tickets and pull requests that a brief names besides, at most.
+const MOST_REFERENCES: usize = 4;
+
+/// `#12`, `org/repo#12`.
+fn is_pull(word: &str) -> bool {
+    let number = |w: &str| !w.is_empty() && w.len() <= 9 && w.bytes().all(|b| b.is_ascii_digit());
+    word.split_once('#').is_some_and(|(_, issue)| number(issue)) && !holds_code(word)
+}
+
+/// `SHOP-77`. Standards and models are spelled alike.
+fn is_ticket(word: &str) -> bool {
+    const NONE: &[&str] =
+        &["AES", "COVID", "GPT", "IEEE", "ISO", "LLM", "MD", "RFC", "RSA", "SHA", "UTC", "UTF"];
+    word.split_once('-').is_some_and(|(key, number)| {
+        (2..=12).contains(&key.len())
+            && key.starts_with(|c: char| c.is_ascii_uppercase())
+            && key.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+            && !NONE.contains(&key)
+            && (1..=9).contains(&number.len())
+            && number.bytes().all(|b| b.is_ascii_digit())
+    })
+}
+
+/// Who a sentence says is the owner: `owner Alex (Tada team)`, `Owner: Ana Ruiz`.
+fn owner(sentence: &str) -> Option<String> {
+    const LONGEST: usize = 60;
+    let at = sentence.match_indices("wner").find_map(|(at, found)| {
+        let start = sentence[..at].ends_with(['o', 'O'])
+            && !sentence[..at - 1].ends_with(|c: char| c.is_alphanumeric() || c == '-');
+        start.then_some(at + found.len())
+    })?;
+    let rest = sentence[at..].strip_prefix(':').unwrap_or(&sentence[at..]).strip_prefix(' ')?;
+    let rest = rest.strip_prefix("is ").unwrap_or(rest);
+    let name = rest.split([',', ';']).next()?.trim().trim_end_matches('.');
+    let named = name.starts_with(|c: char| c.is_uppercase() || c == '@');
+    (named && name.chars().count() <= LONGEST).then(|| name.to_owned())
 }
 
 /// Lists that the draft makes of a record: sources and places, for those who follow them.

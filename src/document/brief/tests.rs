@@ -120,6 +120,22 @@ fn leads_stand_for_headings() {
 }
 
 #[test]
+fn owner_ticket_and_pull_request_of_a_summary_are_kept() {
+    let text = "## Summary\n\nThe fast-path skipped a wait. It hung at each step. It is fixed by taking it out. \
+                JIRA-12345, PR org/platform#5751, owner Alex (Tada team).\n\n## Symptom\n\nThe job hung.\n";
+    let ticket = brief(text, Channel::Ticket).text;
+    assert!(ticket.contains("Owner: Alex (Tada team)\n"), "{ticket}");
+    for channel in [Channel::Ticket, Channel::Chat, Channel::Email] {
+        let made = brief(text, channel).text;
+        assert!(made.contains("JIRA-12345, PR org/platform#5751"), "{channel:?}: {made}");
+    }
+    for (nobody, why) in [("Each owner was told.", "no name"), ("The co-owner Bo knew.", "another word")] {
+        let made = brief(&format!("## Summary\n\nIt broke. {nobody}\n"), Channel::Ticket).text;
+        assert!(made.contains("Owner: [the document does not say"), "{why}: {made}");
+    }
+}
+
+#[test]
 fn silence_is_said_to_be_silence() {
     for text in ["", "# `x`\n", "```\ncode\n```\n", "- [x] done\n"] {
         for channel in Channel::ALL {
@@ -165,6 +181,25 @@ fn code_is_told_from_names_of_products() {
         "handle->shared",
         "Repo.blob",
         "C:\\temp",
+        "at 0xdeadbeef",
+        "libfoo.so.1",
+        "libz.so.1.3.1",
+        "kernel<<<1,2>>>",
+        "cudaMalloc failed",
+        "cuMemAlloc",
+        "hipMemcpy",
+        "ncclSend",
+        "HTTPServerError",
+        "NullPointerException",
+        "with -O3",
+        "with -fno-inline",
+        "SELECT * FROM users",
+        "git revert HEAD",
+        "git bisect found it",
+        "SIGSEGV",
+        "EAGAIN",
+        "the makefile",
+        "CMakeLists",
     ] {
         assert!(holds_code(code), "{code}");
     }
@@ -188,6 +223,14 @@ fn code_is_told_from_names_of_products() {
         "example.org was down",
         "e.g. this",
         "ends.",
+        "cuBLAS, cuDNN and cuGraph",
+        "SIGGRAPH in July",
+        "an EMAIL, an Error and the Exception",
+        "git keeps it",
+        "SELECT few of them",
+        "a - b",
+        "-5 degrees",
+        "the HIP runtime and NCCL",
     ] {
         assert!(!holds_code(words), "{words}");
     }
@@ -205,6 +248,13 @@ fn secret() -> impl Strategy<Value = (String, String)> {
         name.prop_map(|n| (format!("{n}.cu:12"), n)),
         name.prop_map(|n| (format!("{n}_init"), n)),
         name.prop_map(|n| (format!("{n}()"), n)),
+        name.prop_map(|n| (format!("lib{n}.so.2"), n)),
+        name.prop_map(|n| (format!("-{n}"), n)),
+        name.prop_map(|n| (format!("{n}<<<1,2>>>"), n)),
+        name.prop_map(|n| (format!("Cuda{n}Exception"), n)),
+        name.prop_map(|n| (format!("git revert {n}"), n)),
+        name.prop_map(|n| (format!("SELECT a FROM {n}"), n)),
+        "[a-f]{8}".prop_map(|n| (format!("0x{n}"), n)),
         name.prop_map(|n| (format!("**`{n}`**"), n)),
         name.prop_map(|n| (format!("[`{n}`](x.md)"), n)),
         name.prop_map(|n| (format!("```\n{n}\n```"), n)),

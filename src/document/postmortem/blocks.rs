@@ -91,8 +91,6 @@ pub struct Known {
     titles: BTreeSet<String>,
     /// Whether the document is, whole, what one of them wrote.
     whole: bool,
-    /// Whether one of them was written to this place.
-    here: bool,
 }
 
 impl Known {
@@ -108,7 +106,6 @@ impl Known {
             titles: of_it.map(|b| b.title.clone()).collect(),
             // Drafts without blocks are from programs that recorded the whole alone, and never wrote around edits.
             whole: drafts.iter().any(|d| d.blocks.is_empty() && d.sha256 == whole),
-            here,
         }
     }
 
@@ -118,9 +115,7 @@ impl Known {
 
     /// Whether a document was drafted from this incident, and not only stands where the draft would.
     pub fn is_draft(&self, document: &str) -> bool {
-        self.here
-            || self.whole
-            || blocks(document).iter().any(|b| !b.range.is_empty() && self.is_ours(b, document))
+        self.whole || blocks(document).iter().any(|b| !b.range.is_empty() && self.is_ours(b, document))
     }
 }
 

@@ -26,15 +26,25 @@ pub struct Adf {
 /// A document in ADF, at most `limit` long. `whole` says where all of it is.
 pub fn adf(markdown: &str, whole: &str, limit: usize) -> Adf {
     let (blocks, headings) = with_tree(markdown, |root| {
-        let mut writer = Writer { tasks: 0, headings: Vec::new() };
+        let mut writer = Writer { tasks: 0, headings: Vec::new(), room: 0 };
         let mut blocks = Vec::new();
+        // Characters since the last heading. A section beyond the limit is cut whatever the rest of it says.
+        let mut written = 0;
         for child in root.children() {
             let level = match &child.data().value {
                 NodeValue::Heading(h) => Some(h.level),
                 _ => None,
             };
+            if level.is_some() {
+                written = 0;
+            } else if written > limit {
+                continue;
+            }
             let before = blocks.len();
+            // Twice as much as may be shown: a block that was not finished never fits.
+            writer.room = limit.saturating_mul(2);
             writer.block(child, Place::Top, &mut blocks);
+            written += blocks[before..].iter().map(super::adf_cut::size).sum::<usize>();
             if let Some(level) = level.filter(|_| blocks.len() > before) {
                 writer.headings.push((before, level, words(child)));
             }
@@ -62,12 +72,20 @@ struct Writer {
     /// Task lists and items are numbered: each needs an id of its own.
     tasks: usize,
     headings: Vec<(usize, u8, String)>,
+    /// Characters that the block at hand may still get.
+    room: usize,
 }
+
+/// The least that an item, a row or a cell takes in JSON.
+const FRAME: usize = 30;
 
 impl Writer {
     fn blocks(&mut self, parent: Node<'_>, place: Place) -> Vec<Value> {
         let mut out = Vec::new();
         for child in parent.children() {
+            if self.room == 0 {
+                break;
+            }
             self.block(child, place, &mut out);
         }
         out
@@ -75,9 +93,9 @@ impl Writer {
 
     fn block(&mut self, node: Node<'_>, place: Place, out: &mut Vec<Value>) {
         match &node.data().value {
-            NodeValue::Paragraph => push_paragraph(inlines(node), out),
+            NodeValue::Paragraph => push_paragraph(inlines(node, &mut self.room), out),
             NodeValue::Heading(heading) => {
-                let content = inlines(node);
+                let content = inlines(node, &mut self.room);
                 if content.is_empty() {
                     return;
                 }
@@ -128,7 +146,13 @@ impl Writer {
                     out.push(tasks);
                     return;
                 }
-                let items: Vec<Value> = node.children().map(|item| self.item(item)).collect();
+                let mut items = Vec::new();
+                for item in node.children() {
+                    if self.room == 0 {
+                        break;
+                    }
+                    items.push(self.item(item));
+                }
                 match list.list_type {
                     _ if items.is_empty() => {}
                     ListType::Bullet => out.push(json!({"type": "bulletList", "content": items})),
@@ -138,7 +162,13 @@ impl Writer {
                 }
             }
             NodeValue::Table(_) if place == Place::Top => {
-                let rows: Vec<Value> = node.children().map(row).collect();
+                let mut rows = Vec::new();
+                for inner in node.children() {
+                    if self.room == 0 {
+                        break;
+                    }
+                    rows.push(row(inner, &mut self.room));
+                }
                 if !rows.is_empty() {
                     out.push(json!({"type": "table", "content": rows}));
                 }
@@ -158,6 +188,7 @@ impl Writer {
     }
 
     fn item(&mut self, node: Node<'_>) -> Value {
+        self.room = self.room.saturating_sub(FRAME);
         let mut content = self.blocks(node, Place::Item);
         if let NodeValue::TaskItem(task) = &node.data().value {
             let mark = text(if task.symbol.is_some() { "☑ " } else { "☐ " }, &[], None);
@@ -179,12 +210,16 @@ impl Writer {
         let id = format!("tasks-{}", self.tasks);
         let mut content = Vec::new();
         for item in node.children() {
+            if self.room == 0 {
+                break;
+            }
+            self.room = self.room.saturating_sub(FRAME);
             let done = matches!(&item.data().value, NodeValue::TaskItem(t) if t.symbol.is_some());
             self.tasks += 1;
             content.push(json!({
                 "type": "taskItem",
                 "attrs": {"localId": format!("task-{}", self.tasks), "state": if done { "DONE" } else { "TODO" }},
-                "content": item.first_child().map(inlines).unwrap_or_default(),
+                "content": item.first_child().map(|first| inlines(first, &mut self.room)).unwrap_or_default(),
             }));
             if let Some(nested) = item.children().nth(1) {
                 content.push(self.task_list(nested));
@@ -210,15 +245,19 @@ fn all_tasks(list: Node<'_>) -> bool {
         })
 }
 
-fn row(node: Node<'_>) -> Value {
+fn row(node: Node<'_>, room: &mut usize) -> Value {
     let head = matches!(node.data().value, NodeValue::TableRow(true));
     let kind = if head { "tableHeader" } else { "tableCell" };
-    let cells: Vec<Value> = node
-        .children()
-        .map(|cell| {
-            json!({"type": kind, "attrs": {}, "content": [{"type": "paragraph", "content": inlines(cell)}]})
-        })
-        .collect();
+    let mut cells = Vec::new();
+    for cell in node.children() {
+        if *room == 0 {
+            break;
+        }
+        *room = room.saturating_sub(FRAME);
+        let content = inlines(cell, room);
+        cells
+            .push(json!({"type": kind, "attrs": {}, "content": [{"type": "paragraph", "content": content}]}));
+    }
     json!({"type": "tableRow", "content": cells})
 }
 
@@ -261,9 +300,9 @@ fn text(words: &str, marks: &[&str], link: Option<&str>) -> Value {
 }
 
 /// The words of a block, with their marks.
-fn inlines(parent: Node<'_>) -> Vec<Value> {
+fn inlines(parent: Node<'_>, room: &mut usize) -> Vec<Value> {
     let mut out = Vec::new();
-    collect(parent, &mut Vec::new(), None, &mut out);
+    collect(parent, &mut Vec::new(), None, &mut out, room);
     let blank = |n: &Value| n["text"].as_str().is_some_and(|t| t.trim().is_empty());
     if out.iter().all(blank) {
         out.clear();
@@ -271,38 +310,47 @@ fn inlines(parent: Node<'_>) -> Vec<Value> {
     out
 }
 
-fn collect(parent: Node<'_>, marks: &mut Vec<&'static str>, link: Option<&str>, out: &mut Vec<Value>) {
+fn collect(
+    parent: Node<'_>,
+    marks: &mut Vec<&'static str>,
+    link: Option<&str>,
+    out: &mut Vec<Value>,
+    room: &mut usize,
+) {
     for node in parent.children() {
+        if *room == 0 {
+            break;
+        }
         match &node.data().value {
-            NodeValue::Text(words) => push_text(words, marks, link, out),
-            NodeValue::SoftBreak => push_text(" ", marks, link, out),
+            NodeValue::Text(words) => push_text(words, marks, link, out, room),
+            NodeValue::SoftBreak => push_text(" ", marks, link, out, room),
             NodeValue::LineBreak => out.push(json!({"type": "hardBreak"})),
             // Code takes no mark beside it but a link.
-            NodeValue::Code(code) => push_text(&code.literal, &["code"], link, out),
+            NodeValue::Code(code) => push_text(&code.literal, &["code"], link, out, room),
             NodeValue::FootnoteReference(note) => {
-                push_text(&format!("[{}]", tame(&note.name)), marks, link, out);
+                push_text(&format!("[{}]", tame(&note.name)), marks, link, out, room);
             }
-            NodeValue::Emph => marked(node, "em", marks, link, out),
-            NodeValue::Strong => marked(node, "strong", marks, link, out),
-            NodeValue::Strikethrough => marked(node, "strike", marks, link, out),
+            NodeValue::Emph => marked(node, "em", marks, link, out, room),
+            NodeValue::Strong => marked(node, "strong", marks, link, out, room),
+            NodeValue::Strikethrough => marked(node, "strike", marks, link, out, room),
             NodeValue::Link(to) => match links::target(&to.url) {
-                Target::Web | Target::Mail => collect(node, marks, link.or(Some(&to.url)), out),
+                Target::Web | Target::Mail => collect(node, marks, link.or(Some(&to.url)), out, room),
                 Target::Relative => {
-                    collect(node, marks, link, out);
+                    collect(node, marks, link, out, room);
                     // In Jira there is nothing beside the document; the place is told instead.
                     if words(node).trim() != to.url {
-                        push_text(&format!(" ({})", to.url), marks, link, out);
+                        push_text(&format!(" ({})", to.url), marks, link, out, room);
                     }
                 }
-                Target::Fragment | Target::Refused => collect(node, marks, link, out),
+                Target::Fragment | Target::Refused => collect(node, marks, link, out, room),
             },
             NodeValue::Image(to) => {
                 let alt = words(node);
                 let alt = if alt.trim().is_empty() { "picture" } else { alt.trim() };
                 let web = links::target(&to.url) == Target::Web;
-                push_text(alt, marks, link.or(web.then_some(to.url.as_str())), out);
+                push_text(alt, marks, link.or(web.then_some(to.url.as_str())), out, room);
             }
-            _ => collect(node, marks, link, out),
+            _ => collect(node, marks, link, out, room),
         }
     }
 }
@@ -313,22 +361,25 @@ fn marked(
     marks: &mut Vec<&'static str>,
     link: Option<&str>,
     out: &mut Vec<Value>,
+    room: &mut usize,
 ) {
     let new = !marks.contains(&mark);
     if new {
         marks.push(mark);
     }
-    collect(node, marks, link, out);
+    collect(node, marks, link, out, room);
     if new {
         marks.pop();
     }
 }
 
 /// Adds words; to the node before when it has the same marks.
-fn push_text(words: &str, marks: &[&str], link: Option<&str>, out: &mut Vec<Value>) {
+fn push_text(words: &str, marks: &[&str], link: Option<&str>, out: &mut Vec<Value>, room: &mut usize) {
     if words.is_empty() {
         return;
     }
+    // Blanks may go again, and do not count.
+    *room = room.saturating_sub(words.chars().filter(|c| !c.is_whitespace()).count());
     let node = text(words, marks, link);
     if let Some(last) = out.last_mut()
         && last.get("marks") == node.get("marks")

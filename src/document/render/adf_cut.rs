@@ -20,11 +20,13 @@ struct Part {
 
 impl Part {
     /// What stands for it when it is cut.
-    fn stub(&self, whole: &str) -> Vec<Value> {
+    fn stub(&self, whole: &str, limit: usize) -> Vec<Value> {
         if !self.headed {
             return Vec::new();
         }
-        let said = paragraph(&format!("[left out here: {} characters; see {whole}]", self.size));
+        // Beyond the limit nobody has counted.
+        let size = if self.size > limit { format!("more than {limit}") } else { self.size.to_string() };
+        let said = paragraph(&format!("[left out here: {size} characters; see {whole}]"));
         self.blocks.first().cloned().into_iter().chain([said]).collect()
     }
 }
@@ -46,7 +48,7 @@ pub(super) fn fit(blocks: Vec<Value>, headings: &[(usize, u8, String)], whole: &
         (same_title(&part.title, "Summary"), std::cmp::Reverse(part.size))
     });
     for at in order {
-        let stub = parts[at].stub(whole).iter().map(|b| size(b) + 1).sum::<usize>();
+        let stub = parts[at].stub(whole, limit).iter().map(|b| size(b) + 1).sum::<usize>();
         if stub >= parts[at].size {
             continue;
         }
@@ -55,7 +57,7 @@ pub(super) fn fit(blocks: Vec<Value>, headings: &[(usize, u8, String)], whole: &
         // Measured in full only when it is near: the note's length depends on what it names.
         if total <= limit {
             let titles = titles(&parts, &cut);
-            let json = document(&assembled(&parts, &cut, &titles, whole));
+            let json = document(&assembled(&parts, &cut, &titles, whole, limit));
             if length(&json) <= limit {
                 return Adf { json, cut: titles };
             }
@@ -105,10 +107,10 @@ fn titles(parts: &[Part], cut: &[bool]) -> Vec<String> {
     parts.iter().zip(cut).filter(|(_, cut)| **cut).map(|(p, _)| p.title.clone()).collect()
 }
 
-fn assembled(parts: &[Part], cut: &[bool], titles: &[String], whole: &str) -> Vec<Value> {
+fn assembled(parts: &[Part], cut: &[bool], titles: &[String], whole: &str, limit: usize) -> Vec<Value> {
     let mut out = vec![note(titles, whole)];
     for (part, cut) in parts.iter().zip(cut) {
-        out.extend(if *cut { part.stub(whole) } else { part.blocks.clone() });
+        out.extend(if *cut { part.stub(whole, limit) } else { part.blocks.clone() });
     }
     out
 }
@@ -130,7 +132,8 @@ fn document(blocks: &[Value]) -> String {
     format!("{{\"version\":1,\"type\":\"doc\",\"content\":[{}]}}", parts.join(","))
 }
 
-fn size(block: &Value) -> usize {
+/// Characters of a block in JSON.
+pub(super) fn size(block: &Value) -> usize {
     length(&block.to_string())
 }
 

@@ -19,9 +19,66 @@ pub const DEEPEST: usize = 40;
 /// Reads a document as GitHub does, prepares it, and hands it over.
 pub fn with_tree<T>(markdown: &str, show: impl for<'a> FnOnce(Node<'a>) -> T) -> T {
     let arena = Arena::new();
-    let root = parse_document(&arena, markdown, &options());
+    let root = parse_document(&arena, &bounded(markdown), &options());
     prepare(&arena, root);
     show(root)
+}
+
+/// Marks of quotes and lists at the start of one line that the parser is given: its time grows with the square of them.
+const MOST_MARKS: usize = 100;
+
+/// The document with a backslash behind the first [`MOST_MARKS`] marks of a line, so that the rest of them are words.
+fn bounded(markdown: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut copied = 0;
+    let mut start = 0;
+    // A carriage return alone ends a line, too.
+    for line in markdown.split_inclusive(['\n', '\r']) {
+        if line.len() > MOST_MARKS
+            && let Some(at) = too_many_marks(line)
+        {
+            out.push_str(&markdown[copied..start + at]);
+            out.push('\\');
+            copied = start + at;
+        }
+        start += line.len();
+    }
+    if copied == 0 {
+        return Cow::Borrowed(markdown);
+    }
+    out.push_str(&markdown[copied..]);
+    Cow::Owned(out)
+}
+
+/// Where the first mark beyond the bound stands.
+fn too_many_marks(line: &str) -> Option<usize> {
+    let bytes = line.as_bytes();
+    let (mut at, mut marks) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        let digits = bytes[at..].iter().take(9).take_while(|b| b.is_ascii_digit()).count();
+        let end = at + digits + 1;
+        let blank = |at: usize| bytes.get(at).is_some_and(|b| matches!(b, b' ' | b'\t'));
+        let mark = match byte {
+            b' ' | b'\t' => {
+                at += 1;
+                continue;
+            }
+            b'>' => at..at + 1,
+            b'-' | b'*' | b'+' if blank(at + 1) => at..at + 1,
+            // The point is what makes it a number of a list, so the backslash stands before it.
+            b'0'..=b'9' if matches!(bytes.get(end - 1), Some(b'.' | b')')) && blank(end) => end - 1..end,
+            _ => return None,
+        };
+        if marks == MOST_MARKS {
+            // A line of nothing but `- - -` is a rule.
+            let first = line.trim_start().as_bytes().first();
+            let rule = line.bytes().all(|b| Some(&b) == first || b.is_ascii_whitespace());
+            return (*byte == b'>' || !rule).then_some(mark.start);
+        }
+        marks += 1;
+        at = mark.end;
+    }
+    None
 }
 
 /// What GitHub understands; raw HTML off.
@@ -255,6 +312,24 @@ mod tests {
             ("<script>never closed", ""),
         ] {
             assert_eq!(words_of_html(html), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn marks_of_a_line_are_bounded_before_the_parse() {
+        for (mark, escaped) in [(">", "\\>"), ("> ", "\\>"), ("- ", "\\-"), ("+ > ", "\\+"), ("1. ", "1\\.")]
+        {
+            let deep = format!("before\n\n{}deep\n\nafter\n", mark.repeat(5_000));
+            let bounded = bounded(&deep);
+            assert_eq!(bounded.len(), deep.len() + 1, "{mark}");
+            let at = bounded.find('\\').expect("bounded");
+            assert!(bounded[at.saturating_sub(1)..].contains(escaped), "{mark}");
+            assert!(at < 8 + (MOST_MARKS + 1) * mark.len(), "{mark} {at}");
+            with_tree(&deep, |root| assert!(words(root).contains("deep") && words(root).contains("after")));
+        }
+        let rule = format!("{}\n", "- ".repeat(300));
+        for same in [">".repeat(MOST_MARKS), rule, "a ".repeat(300), "> a\n".repeat(300)] {
+            assert!(matches!(bounded(&same), Cow::Borrowed(_)), "{same}");
         }
     }
 

@@ -84,6 +84,13 @@ pub fn collect(session: Option<&Session>, named: &[PathBuf]) -> Result<Vec<Sourc
         return Ok(found);
     }
     for path in named {
+        if path.as_os_str() == "-" {
+            let mut bytes = Vec::new();
+            let taken = std::io::stdin().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
+            let bytes = taken.map(|_| bytes).map_err(|e| format!("standard input cannot be read: {e}"));
+            found.push(Source::new("-".to_owned(), bytes, None));
+            continue;
+        }
         let Ok(meta) = std::fs::metadata(path) else {
             if let (None, Some(session)) = (&top, session)
                 && let Some(text) = path.to_str()

@@ -18,7 +18,7 @@ use crate::session::checking;
                   outside of one, name the documents. In a folder, README.md, index.md and templates are left out.\n\
                   Exit status: 0 no errors, 1 errors found (with --strict: or warnings)")]
 pub struct Args {
-    /// Documents or folders; the configured folder (docs/postmortems) when left out
+    /// Documents or folders, `-` for standard input; the configured folder (docs/postmortems) when left out
     #[arg(value_name = "PATHS")]
     paths: Vec<PathBuf>,
     /// How findings are written

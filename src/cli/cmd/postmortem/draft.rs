@@ -46,6 +46,8 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let asked = profile.as_deref().and_then(Profile::of_word);
     let path = match output {
         _ if print => None,
+        // As everywhere: a dash is standard output.
+        Some(path) if path.as_os_str() == "-" => None,
         Some(path) => Some(path),
         None => Some(session.postmortem_path(&incident)?),
     };

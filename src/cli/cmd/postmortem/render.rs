@@ -85,6 +85,10 @@ struct Made {
 /// # Errors
 /// A document that cannot be read; an output that cannot be written.
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
+    if !is_language(&args.lang) {
+        return Err(Error::usage(format!("{:?} is no language tag", args.lang))
+            .hint("as HTML names languages: --lang en, --lang de-CH"));
+    }
     // A document needs no repository; where there is one, and a ledger in it, the page has more to say.
     let session = open_session().ok();
     let session = session.as_ref();
@@ -123,6 +127,14 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
             }
         }
     }
+}
+
+/// Whether a word has the form of a language tag: parts of one to eight letters or digits, the first of letters alone
+/// (RFC 5646, section 2.1).
+fn is_language(tag: &str) -> bool {
+    tag.len() <= 60
+        && tag.split('-').all(|p| (1..=8).contains(&p.len()) && p.bytes().all(|b| b.is_ascii_alphanumeric()))
+        && tag.split('-').next().is_some_and(|p| p.bytes().all(|b| b.is_ascii_alphabetic()))
 }
 
 pub(super) fn active_document(session: Option<&Session>) -> Result<PathBuf> {
