@@ -87,7 +87,7 @@ pub(super) fn one_or_many(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
 }
 
-/// A number as people write it: digits with separators of thousands, or a word up to twelve.
+/// A number as people write it: digits with separators of thousands, or words.
 pub(super) fn number(text: &str) -> Option<u64> {
     const WORDS: [&str; 13] = [
         "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
@@ -96,6 +96,20 @@ pub(super) fn number(text: &str) -> Option<u64> {
     let lower = text.to_lowercase();
     if let Some(at) = WORDS.iter().position(|w| *w == lower) {
         return Some(at as u64);
+    }
+    const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
+    if let Some(at) = TENS.iter().position(|w| *w == lower) {
+        return Some(at as u64 * 10 + 20);
+    }
+    for (unit, each) in [("hundred", 100), ("thousand", 1000), ("k", 1000)] {
+        if let Some(many) = lower.strip_suffix(unit) {
+            let many = many.trim_end();
+            return if matches!(many, "" | "a") && unit != "k" {
+                Some(each)
+            } else {
+                number(many).and_then(|n| n.checked_mul(each))
+            };
+        }
     }
     let digits: String = text.chars().filter(|c| !matches!(c, ',' | '_' | '\u{202f}' | '’' | '\'')).collect();
     digits.parse().ok()
@@ -120,6 +134,11 @@ mod tests {
     fn numbers_are_read_as_written() {
         assert_eq!(number("10,000"), Some(10_000));
         assert_eq!(number("Three"), Some(3));
-        assert_eq!(number("x"), None);
+        assert_eq!(number("10k"), Some(10_000));
+        assert_eq!(number("two hundred"), Some(200));
+        assert_eq!(number("a thousand"), Some(1000));
+        for text in ["x", "k", "99999999999999999999k"] {
+            assert_eq!(number(text), None, "{text}");
+        }
     }
 }

@@ -99,8 +99,11 @@ pub(super) fn read(text: &str) -> Found {
         head: false,
         html: None,
     };
-    for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
-        reader.take(event, range);
+    // A byte order mark is no word of the first line, which may be a heading.
+    let words = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mark = text.len() - words.len();
+    for (event, range) in Parser::new_ext(words, options()).into_offset_iter() {
+        reader.take(event, range.start + mark..range.end + mark);
     }
     reader.flush();
     reader.found.leaves.sort_by_key(|leaf| leaf.range.start);

@@ -152,3 +152,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_byte_order_mark_hides_no_heading() {
+    let text = "\u{feff}## Summary\n\nIt broke.\n";
+    let page = Page::parse(text);
+    let summary = page.section("Summary").expect("the first heading is read");
+    assert_eq!(text[summary.heading.clone()].trim_end(), "## Summary");
+    assert_eq!(&text[page.leaves[0].range.clone()], "It broke.");
+    assert_eq!(page.text, text);
+}

@@ -115,7 +115,7 @@ fn owned(text: &str) -> bool {
             return true;
         }
     }
-    // Each part of each pair of brackets, and what stands behind the last dash.
+    // Each part of each pair of brackets, and what stands behind each dash.
     let mut rest = text;
     while let Some(open) = rest.find(['(', '[']) {
         let Some(close) = rest[open..].find([')', ']']).map(|at| open + at) else { break };
@@ -126,13 +126,13 @@ fn owned(text: &str) -> bool {
         rest = &rest[close + 1..];
     }
     let tail = text.trim_end().trim_end_matches('.');
-    for dash in [" — ", " – ", " - ", " -- ", ": "] {
-        if let Some((_, who)) = tail.rsplit_once(dash)
-            && who.split([',', ';', '(']).any(|w| {
+    for dash in [" — ", " – ", " - ", " -- "] {
+        let names = |who: &str| {
+            who.split([',', ';', '(']).any(|w| {
                 is_owner(w) && w.split_whitespace().count() <= 3 && w.trim().starts_with(char::is_uppercase)
             })
-            && dash != ": "
-        {
+        };
+        if tail.split(dash).skip(1).any(names) {
             return true;
         }
     }

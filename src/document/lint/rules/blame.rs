@@ -116,6 +116,113 @@ static DENIED: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Lapses that systems have as well: only with a person as the subject.
+const LAPSED: &str = r"(?:missed|ignored|misread|misconfigured|misunderstood|mistyped|broke (?:the|it|this|our|production|main|master)|typed the wrong|(?:incorrectly|improperly|wrongly) configured)\b";
+
+static LAPSES: LazyLock<Regex> = LazyLock::new(|| re(&format!(r"\b({ROLE}|he|she){AUX}{LAPSED}")));
+
+static NAMED_LAPSES: LazyLock<Regex> = LazyLock::new(|| {
+    re_case(&format!(
+        r"(?:^|[\s(,;:])(@[\w.-]+|[\p{{Lu}}][\p{{Ll}}'’]+(?: [\p{{Lu}}][\p{{L}}'’.]*)?|I)(?i:{AUX}{LAPSED})"
+    ))
+});
+
+/// The person stands behind the lapse.
+static AGENT: LazyLock<Regex> = LazyLock::new(|| {
+    re(&format!(
+        r"\b(?:(?:was|were|been|got) (?:\w+ly )?(?:missed|forgotten|overlooked|ignored|misread|misconfigured|mistyped|broken|neglected|botched) by|(?:the )?fault of|blame (?:lies|rests) with) (?:the |our |an? )?({ROLE}|him|her|me|@[\w.-]+|[a-z]+)\b"
+    ))
+});
+
+static RESPONSIBLE: LazyLock<Regex> = LazyLock::new(|| {
+    re(&format!(
+        r"\b({ROLE}|he|she|[a-z]+) (?:was|were|is) (?:solely |fully |directly )?responsible for (?:the|this) (?:outage|incident|failure|bug|mistake|error|crash|problem)\b"
+    ))
+});
+
+/// They may be pods: only what no pod does.
+static THEY: LazyLock<Regex> = LazyLock::new(|| {
+    re(
+        r"\b(they) failed to (?:notice|review|ask|tell|communicate|escalate|consider|anticipate|reali[sz]e|understand|document|double-check|coordinate|consult|pay attention)\b",
+    )
+});
+
+/// "Had the reviewer looked …", "If Alice had run …".
+static OTHERWISE: LazyLock<Regex> = LazyLock::new(|| {
+    const DONE: &str = r"(?:only |just |simply |actually )?(?:looked|run|reviewed|verified|known|escalated|waited|acted|checked|tested|read|followed|noticed|asked|listened)";
+    re(&format!(
+        r"(?:(?:^\W*|[,;:—–]\s*(?:and |but )?)had (?:the |our |an? )?({ROLE}|he|she|[a-z]+)|\bif (?:the |our |an? )?({ROLE}|he|she|[a-z]+) had) {DONE}\b"
+    ))
+});
+
+/// A lapse whose subject or agent must be known to be a person: "the load tester missed its target" is none.
+fn person_lapsed(sentence: &str) -> Option<(Range<usize>, Option<String>)> {
+    const IN_FRONT: [&str; 26] = [
+        "",
+        "the",
+        "a",
+        "an",
+        "our",
+        "one",
+        "their",
+        "both",
+        "senior",
+        "junior",
+        "first",
+        "second",
+        "other",
+        "code",
+        "and",
+        "software",
+        "release",
+        "reliability",
+        "duty",
+        "two",
+        "some",
+        "these",
+        "those",
+        "but",
+        "because",
+        "that",
+    ];
+    let person = |who: &str| re_role().is_match(who) && !who.eq_ignore_ascii_case("management");
+    for (n, regex) in
+        [&*LAPSES, &*THEY, &*NAMED_LAPSES, &*AGENT, &*RESPONSIBLE, &*OTHERWISE].into_iter().enumerate()
+    {
+        for caps in regex.captures_iter(sentence) {
+            let (Some(whole), Some(who)) = (caps.get(0), caps.get(1).or_else(|| caps.get(2))) else {
+                continue;
+            };
+            let front = before(sentence, who.start(), 24).to_lowercase();
+            let last = front.split_whitespace().next_back().unwrap_or_default();
+            let clear = n > 2 || IN_FRONT.contains(&last.trim_end_matches(',')) && !front.ends_with('-');
+            let name = who.as_str().split_whitespace().next().unwrap_or_default();
+            let known = person(who.as_str())
+                || matches!(name.to_lowercase().as_str(), "him" | "me" | "they")
+                || name.eq_ignore_ascii_case("her") && !after_words(sentence, who.end())
+                || name == "I"
+                || name.starts_with('@')
+                || name.starts_with(char::is_uppercase) && is_first_name(name);
+            let machine = n == 3 && after_words(sentence, who.end());
+            let named = n == 2;
+            if known && (clear || named) && !machine && !DENIED.is_match(before(sentence, who.start(), 60)) {
+                return Some((whole.range(), Some(who.as_str().to_owned())));
+            }
+        }
+    }
+    None
+}
+
+/// "by the reviewer bot", "by the developer-tools job": the role only qualifies a machine.
+fn after_words(sentence: &str, end: usize) -> bool {
+    static MACHINE: LazyLock<Regex> = LazyLock::new(|| {
+        re(
+            r"^(?:-|['’]s\b|\s(?:bot|job|tool|tools|tooling|script|service|portal|system|alert|alerts|rotation|pipeline|workflow|checks?|config\w*)\b)",
+        )
+    });
+    MACHINE.is_match(&sentence[end..])
+}
+
 fn check(document: &Document<'_>, _: &Facts<'_>, findings: &mut Findings) {
     for (leaf, mask, _) in document.leaves() {
         if document.is_quotation(leaf) || mask.len() < 12 || !LAPSE.is_match(mask) {
@@ -143,7 +250,7 @@ fn check(document: &Document<'_>, _: &Facts<'_>, findings: &mut Findings) {
 /// A quick look: without one of these words nothing below can match.
 static LAPSE: LazyLock<Regex> = LazyLock::new(|| {
     re(
-        r"forg[eo]t|neglect|omitted|overlooked|fail(?:ed|s|ure) to|careless|negligen|sloppy|lazy|inattentive|reckless|irresponsible|incompeten|at fault|to blame|distracted|attention|mistake|blunder|messed up|screwed up|botched|blew it|dropped the ball|accidental|inadvertent|erroneous|unintentional|foolish|blindly|wrongly|should|ought|could have|could easily|would have|did not|didn['’]t|error|fault|oversight|if |had ",
+        r"forg[eo]t|neglect|omitted|overlooked|fail(?:ed|s|ure) to|careless|negligen|sloppy|lazy|inattentive|reckless|irresponsible|incompeten|at fault|to blame|distracted|attention|mistake|blunder|messed up|screwed up|botched|blew it|dropped the ball|accidental|inadvertent|erroneous|unintentional|foolish|blindly|wrongly|missed|ignored|misread|misconf|misunderst|mistyped|typed the|incorrectly|improperly|broke|blame|responsible for|should|ought|could have|could easily|would have|did not|didn['’]t|error|fault|oversight|if |had ",
     )
 });
 
@@ -220,6 +327,9 @@ fn blamed(sentence: &str) -> Option<(Range<usize>, Option<String>)> {
             return Some((who.start()..whole.end(), Some(who.as_str().to_owned())));
         }
     }
+    if let Some(found) = person_lapsed(sentence) {
+        return Some(found);
+    }
     for caps in HAD.captures_iter(sentence) {
         let (Some(whole), Some(who)) = (caps.get(0), caps.get(1)) else { continue };
         let role = re_role().is_match(who.as_str());
@@ -269,6 +379,17 @@ mod tests {
             "He was careless.",
             "@sam should have escalated.",
             "Maria could have prevented this.",
+            "Had the reviewer looked at it, this would not have happened.",
+            "If Alice had run the tests, this would not have happened.",
+            "The overflow was missed by the reviewer.",
+            "The flag was forgotten by Bob.",
+            "The on-call engineer ignored the alert.",
+            "Alice misconfigured the proxy.",
+            "The developer typed the wrong host.",
+            "The outage is the fault of the developer.",
+            "The blame lies with the reviewer.",
+            "Bob was responsible for the outage.",
+            "They failed to notice the alert.",
         ] {
             assert!(blamed(sentence).is_some(), "{sentence}");
         }
@@ -293,6 +414,17 @@ mod tests {
             "Traffic should have been moved.",
             "The engineer restarted the node, which failed to come up.",
             "Redis failed to handle the failover.",
+            "The scheduler missed the deadline.",
+            "The probe ignored the error.",
+            "The load tester missed its target.",
+            "The alert was ignored by the reviewer bot.",
+            "The packet was ignored by the kernel.",
+            "Memory management ignored the limit.",
+            "They failed to start.",
+            "If the lock had run out, the job would have stopped.",
+            "We had the reviewer run the tests.",
+            "The loader was responsible for the outage.",
+            "Nobody ignored the alert.",
             "On-call engineers were paged, but the page failed to load.",
             "Every item should have an owner, so that it is not forgotten.",
         ] {

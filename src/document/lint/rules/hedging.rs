@@ -26,7 +26,7 @@ pub const RULE: Rule = Rule {
 
 static HEDGE: LazyLock<Regex> = LazyLock::new(|| {
     re(
-        r"\b(?:likely|probabl[ye]|possibly|perhaps|presumabl[ye]|seemingly|apparently|supposedly|hopefully|we (?:believe|think|suspect|assume|guess)|i (?:believe|think|suspect|assume|guess)|(?:it )?(?:seems?|seemed|appears?|appeared) (?:to|that|like|as if|as though)|(?:may|might) have|could have been (?:caused|due|related|triggered)|(?:may|might) be (?:caused|due|related|because|the (?:cause|reason|root))|not (?:entirely |completely |totally |yet |fully |exactly |really )*(?:sure|clear|certain|known|understood)|unclear (?:why|what|whether|how|if|which|where|when)|(?:is|was|remains|remained|are|were|still) (?:still |yet |somewhat )?unclear|our (?:best )?(?:guess|theory|working theory|hypothesis)|best guess|suspected (?:root )?(?:cause|trigger|reason)|should (?:now )?(?:fix|be fixed|resolve|be resolved|work now))\b",
+        r"\b(?:likely|probabl[ye]|possibly|perhaps|maybe|in theory|as far as (?:we|i) (?:know|can tell)|to (?:the best of )?our knowledge|presumabl[ye]|seemingly|apparently|supposedly|hopefully|we (?:believe|think|suspect|assume|guess)|i (?:believe|think|suspect|assume|guess)|(?:it )?(?:seems?|seemed|appears?|appeared) (?:to|that|like|as if|as though)|(?:may|might) have|could have been|(?:may|might) be (?:caused|due|related|because|the (?:cause|reason|root))|not (?:entirely |completely |totally |yet |fully |exactly |really )*(?:sure|clear|certain|known|understood)|unclear (?:why|what|whether|how|if|which|where|when)|(?:is|was|remains|remained|are|were|still) (?:still |yet |somewhat )?unclear|our (?:best )?(?:guess|theory|working theory|hypothesis)|best guess|suspected (?:root )?(?:cause|trigger|reason)|should (?:now )?(?:fix|resolve|work now|be (?:now )?(?:gone|fixed|resolved|solved|enough|sufficient|the cause)))\b",
     )
 });
 
@@ -75,6 +75,45 @@ fn hedges(sentence: &str, range: std::ops::Range<usize>) -> bool {
     if word.starts_with("not ") || word.contains("unclear") {
         return true;
     }
+    if word == "could have been" {
+        // What might have gone otherwise is no doubt about the cause.
+        let next = after(sentence, range.end, 24).trim_start().to_lowercase();
+        let otherwise = [
+            "avoid", "prevent", "caught", "detect", "found", "noticed", "seen", "mitigat", "worse", "better",
+            "shorter", "faster",
+        ];
+        return !otherwise.iter().any(|w| next.starts_with(w));
+    }
     // "no longer appears to", "does not seem to" are observations; so is "it appears that" of a log line in quotes.
     !matches!(last, "not" | "longer" | "never")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doubts(sentence: &str) -> bool {
+        HEDGE.find_iter(sentence).any(|m| hedges(sentence, m.range()))
+    }
+
+    #[test]
+    fn doubts_are_told_from_rates_and_other_outcomes() {
+        for sentence in [
+            "Maybe the lock was taken twice.",
+            "It could have been the lock.",
+            "The hang should be gone now.",
+            "In theory this is enough.",
+            "As far as we know, nothing else takes the lock.",
+        ] {
+            assert!(doubts(sentence), "{sentence}");
+        }
+        for sentence in [
+            "A larger batch makes it more likely.",
+            "This could have been avoided by a lock.",
+            "The flag should be set by the writer.",
+            "The ring might read old data.",
+        ] {
+            assert!(!doubts(sentence), "{sentence}");
+        }
+    }
 }

@@ -24,7 +24,7 @@ pub const RULE: Rule = Rule {
 
 static VAGUE: LazyLock<Regex> = LazyLock::new(|| {
     re(
-        r"^(?:\W|we (?:should|need to|must|will) |everyone (?:should|must) |try to |please |always )*(?:(?:be|being) (?:more |extra |very )?(?:careful|cautious|aware|vigilant|mindful|diligent|attentive|thorough)|(?:take|exercise|use) (?:more |extra |greater |better )?(?:care|caution)\b|pay (?:more |closer |better )?attention|(?:improve|better|enhance|increase|more) (?:our |the |team |internal |cross-team )*(?:communication|awareness|collaboration|coordination|diligence|vigilance|discipline|quality|code quality)\b|communicate (?:better|more)|raise awareness|keep an eye\b|monitor (?:the |this |our )?(?:situation|issue|system|things|closely|it)\b|continue (?:to )?monitor(?:ing)?\b|remember (?:to|that)\b|double-?check\b(?: everything| things| more)?|do better|work harder|test (?:more|better|harder|more thoroughly)\b|(?:write|add) (?:more|better) tests?\s*(?:[.(]|$)|(?:more|better) (?:testing|tests|monitoring|documentation|reviews?)\s*(?:[.(]|$)|improve (?:the |our )?(?:testing|monitoring|documentation|process(?:es)?|reviews?)\s*(?:[.(]|$)|think (?:twice|before)\b|avoid (?:such |similar |these |future |making )?(?:mistakes|errors|issues|problems)\b|learn from (?:this|it|our)\b|(?:make sure|ensure) (?:that )?(?:this|it) (?:does not|doesn['’]t|never|won['’]t) happen\w* again)",
+        r"^(?:\W|we (?:should|need to|must|will) |everyone (?:should|must) |try to |please |always )*(?:(?:be|being) (?:more |extra |very )?(?:careful|cautious|aware|vigilant|mindful|diligent|attentive|thorough)|(?:take|exercise|use) (?:more |extra |greater |better )?(?:care|caution)\b|pay (?:more |closer |better )?attention|(?:improve|better|enhance|increase|more) (?:our |the |team |internal |cross-team )*(?:communication|awareness|collaboration|coordination|diligence|vigilance|discipline|quality|code quality)\b|communicate (?:better|more)|raise awareness|keep an eye\b|monitor (?:the |this |our )?(?:situation|issue|system|things|closely|it)\b|continue (?:to )?monitor(?:ing)?\b|remember (?:to|that)\b|double-?check\b(?: everything| things| more)?|do better|work harder|test (?:more|better|harder|more thoroughly)\b|(?:write|add) (?:more|better) tests?\s*(?:[.(]|$)|(?:more|better) (?:testing|tests|monitoring|documentation|reviews?)\s*(?:[.(]|$)|improve (?:the |our )?(?:testing|monitoring|documentation|process(?:es)?|reviews?)\s*(?:[.(]|$)|think (?:twice|before)\b|avoid (?:such |similar |these |future |making )?(?:mistakes|errors|issues|problems)\b|investigate (?:this |it |the issue |the problem )?further\b\s*(?:[.(—–-]|$)|remind (?:everyone|everybody|people|the team|all (?:engineers|developers|teams)|engineers|developers|ourselves)\b|follow (?:the |our )?best practices?\b|think about\b|discuss (?:this |it )?(?:in|at|during) (?:the |our |a |next |team )*(?:retro\w*|stand-?up|meetings?)\b|educate\b|learn from (?:this|it|our)\b|(?:make sure|ensure) (?:that )?(?:this|it) (?:does not|doesn['’]t|never|won['’]t) happen\w* again)",
     )
 });
 
@@ -39,6 +39,32 @@ fn check(document: &Document<'_>, _: &Facts<'_>, findings: &mut Findings) {
                     format!("{shown:?} is no action: nothing will be different when it is done"),
                 )
                 .help("say what changes and how anybody sees that it is done, or leave it out");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wishes_are_told_from_work() {
+        for item in [
+            "Investigate further. (Alex, GPU-12)",
+            "Remind everyone to run the tests",
+            "Follow best practices",
+            "Think about the timeouts",
+            "Discuss in retro",
+            "Educate the team",
+        ] {
+            assert!(VAGUE.is_match(item), "{item}");
+        }
+        for item in [
+            "Investigate why the probe reads 0 after a restart",
+            "Remind the owner of an expiring certificate by mail",
+            "Alert when a launch waits longer than 30 s",
+        ] {
+            assert!(!VAGUE.is_match(item), "{item}");
         }
     }
 }

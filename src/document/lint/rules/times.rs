@@ -54,7 +54,16 @@ pub(super) fn clocks(text: &str) -> Vec<Clock> {
             && !iso;
         let more = back.is_some_and(|c| c.is_ascii_digit() || matches!(c, ':' | '%' | '_'))
             || back == Some('.') && text[whole.end() + 1..].starts_with(|c: char| c.is_ascii_digit());
-        if glued || more || caps[1].len() == 1 && caps.get(4).is_none() && caps[1].starts_with('0') {
+        let before_sign = text[..whole.start()].strip_suffix(['+', '-', '−']);
+        // `14:05 +01:00` and `UTC+01:00`: the offset is a zone. `14:05-15:10` is a span.
+        let offset = before_sign.is_some_and(|left| {
+            let stem = left.trim_end();
+            let behind = found.last().is_some_and(|c: &Clock| c.range.end == stem.len())
+                && (front == Some('+') || left.len() > stem.len() && hour <= 12);
+            minute % 15 == 0 && hour <= 14 && (behind || stem.ends_with("UTC") || stem.ends_with("GMT"))
+        });
+        if glued || more || offset || caps[1].len() == 1 && caps.get(4).is_none() && caps[1].starts_with('0')
+        {
             continue;
         }
         let hour = match caps.get(4).map(|m| m.as_str().to_lowercase()) {
@@ -166,6 +175,9 @@ mod tests {
         );
         assert_eq!(all("2026-01-02T03:04:05Z"), [(184, Some("Z".into()))]);
         assert_eq!(all("at 7:56am"), [(476, None)]);
+        assert_eq!(all("14:05 +01:00 hung"), [(845, Some("+01:00".into()))]);
+        assert_eq!(all("14:05 (UTC+01:00) hung").len(), 1);
+        assert_eq!(all("14:05 - 15:10 UTC"), [(845, utc.clone()), (910, utc.clone())]);
         for text in [
             "localhost:8080",
             "a:12:30",

@@ -1,5 +1,6 @@
 //! Validation that claims more than was run.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -36,7 +37,7 @@ pub const RULE: Rule = Rule {
     check,
 };
 
-const COUNT: &str = r"(\d[\d,_’']*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)";
+const COUNT: &str = r"(\d[\d,_’']*k?|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|(?:(?:a|one|two|three|four|five|six|seven|eight|nine|ten) )?(?:hundred|thousand))";
 
 static GPUS: LazyLock<Regex> = LazyLock::new(|| {
     re(&format!(
@@ -85,6 +86,17 @@ static BEFORE_FIX: LazyLock<Regex> = LazyLock::new(|| {
     re(
         r"\b(?:without the (?:fix|change|patch)|before(?: the (?:fix|change|patch))?|unfixed|unpatched|used to|previously|originally|hung|failed|crashed|bug was seen|was seen in|reproduced|asks? for|needed|required|needs)\b",
     )
+});
+
+/// Of these, no "0 of N" is about the fix.
+static UNFIXED: LazyLock<Regex> = LazyLock::new(|| {
+    re(r"\b(?:without the (?:fix|change|patch)|before the (?:fix|change|patch)|unfixed|unpatched)\b")
+});
+
+static WITH_FIX: LazyLock<Regex> = LazyLock::new(|| re(r"\b(?:with|on|after) the (?:fix|patch)\b"));
+
+static UNDONE: LazyLock<Regex> = LazyLock::new(|| {
+    re(r"^\s+(?:was |is )?(?:reverted|removed|disabled|undone|backed out|taken out|switched off)\b")
 });
 
 fn check(document: &Document<'_>, facts: &Facts<'_>, findings: &mut Findings) {
@@ -164,8 +176,9 @@ fn check(document: &Document<'_>, facts: &Facts<'_>, findings: &mut Findings) {
             let Some(whole) = caps.get(0) else { continue };
             let most = (1..caps.len()).filter_map(|i| caps.get(i)).filter_map(|m| number(m.as_str())).max();
             let Some(n) = most else { continue };
-            let range = sentence(whole.start());
-            let earlier = mask.get(range).is_some_and(|s| BEFORE_FIX.is_match(s));
+            // Of none in N, N is what the fix is said to have stood.
+            let none = caps.get(1).and_then(|m| number(m.as_str())) == Some(0) && caps.len() > 2;
+            let earlier = before_fix(mask, &sentence(whole.start()), &whole.range(), none);
             let recorded = if earlier { ledger.all_runs.max(ledger.fix_runs) } else { ledger.fix_runs };
             if n > recorded && !denied(whole.start()) {
                 let of = if earlier { "the record holds" } else { "the record holds, on the fix," };
@@ -184,7 +197,8 @@ fn check(document: &Document<'_>, facts: &Facts<'_>, findings: &mut Findings) {
                 continue;
             };
             let range = sentence(whole.start());
-            let running = mask.get(range).is_some_and(|s| RUNNING.is_match(s) && !BEFORE_FIX.is_match(s));
+            let running = mask.get(range.clone()).is_some_and(|s| RUNNING.is_match(s))
+                && !before_fix(mask, &range, &whole.range(), false);
             let each: u64 = match unit.as_str().to_lowercase().trim_end_matches('s') {
                 "minute" => 60_000,
                 "hour" => 3_600_000,
@@ -206,6 +220,24 @@ fn check(document: &Document<'_>, facts: &Facts<'_>, findings: &mut Findings) {
             }
         }
     }
+}
+
+/// Whether a number speaks of the state before the fix: what stands between the numbers around it tells, no more, as
+/// one sentence often holds both ("5 of 5 runs hung, with the fix 0 of 20").
+fn before_fix(mask: &str, sentence: &Range<usize>, number: &Range<usize>, none: bool) -> bool {
+    let (Some(front), Some(back)) =
+        (mask.get(sentence.start..number.start), mask.get(number.end..sentence.end.max(number.end)))
+    else {
+        return false;
+    };
+    let front = front.rsplit(';').next().unwrap_or_default();
+    let front = RUNS.find_iter(front).last().map_or(front, |m| &front[m.end()..]);
+    let back = back.split([';', ',']).next().unwrap_or_default();
+    let back = RUNS.find(back).map_or(back, |m| &back[..m.start()]);
+    let fixed =
+        [front, back].iter().any(|part| WITH_FIX.find_iter(part).any(|m| !UNDONE.is_match(&part[m.end()..])));
+    let words = if none { &*UNFIXED } else { &*BEFORE_FIX };
+    !fixed && (words.is_match(front) || words.is_match(back))
 }
 
 /// Whether a list item stands below a line such as "Not run:".
@@ -245,6 +277,35 @@ fn names(device: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_number_is_judged_by_the_words_around_it() {
+        let earlier = |sentence: &str, n: &str, none: bool| {
+            let at = sentence.find(n).expect("in the sentence");
+            before_fix(sentence, &(0..sentence.len()), &(at..at + n.len()), none)
+        };
+        assert!(!earlier("0 of 12 runs hung.", "0 of 12 runs", true));
+        assert!(!earlier("The bug was seen in 0 of 500 runs.", "0 of 500 runs", true));
+        assert!(!earlier(
+            "Before the fix 5 of 5 runs hung, with the fix 100 runs passed.",
+            "100 runs",
+            false
+        ));
+        assert!(!earlier("With the patch, 30 runs failed to hang.", "30 runs", false));
+        assert!(earlier("Before the fix, 5 of 5 runs hung.", "5 of 5 runs", false));
+        assert!(earlier("With the patch reverted 9 of 9 runs hung.", "9 of 9 runs", false));
+        assert!(earlier("The gate asks for 100 runs.", "100 runs", false));
+    }
+
+    #[test]
+    fn numbers_are_read_in_words() {
+        for (text, n) in
+            [("twenty", 20), ("a hundred", 100), ("two thousand", 2000), ("10k", 10_000), ("1,000", 1000)]
+        {
+            assert_eq!(number(text), Some(n), "{text}");
+            assert!(RUNS.is_match(&format!("{text} runs")), "{text}");
+        }
+    }
 
     #[test]
     fn a_device_is_known_by_its_name() {

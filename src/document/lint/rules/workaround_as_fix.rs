@@ -28,7 +28,7 @@ pub const RULE: Rule = Rule {
 
 static AROUND: LazyLock<Regex> = LazyLock::new(|| {
     re(
-        r"\b(?:retr(?:y|ies|ied|ying)|re-?try|restart(?:ed|s|ing)?|reboot(?:ed|s|ing)?|rolled back|roll(?:s|ing)? back|rollback|revert(?:ed|s|ing)?|downgrad(?:ed|es|ing)|pin(?:ned|s|ning)|disabl(?:ed|es|ing|e)|turn(?:ed|s|ing)? off|switch(?:ed|es|ing)? off|skip(?:ped|s|ping)? (?:the |this |that )?(?:tests?|checks?)|mark(?:ed)? (?:as )?flaky|sleep(?:s|ing)?|(?:rais|increas|bump|extend|doubl|lengthen)\w*\s+(?:\w+\s+){0,4}(?:timeouts?|time-?outs?|limits?|deadlines?|retries|memory|replicas)|(?:timeouts?|time-?outs?|limits?|deadlines?)\s+(?:\w+\s+){0,5}(?:rais|increas|bump|extend|doubl|lengthen)\w*|longer timeouts?|swallow(?:ed|s)?|suppress(?:ed|es)?|catch(?:es)? and ignore\w*|cron ?job|watchdog)\b",
+        r"\b(?:retr(?:y|ies|ied|ying)|re-?try|restart(?:ed|s|ing)?|reboot(?:ed|s|ing)?|rolled back|roll(?:s|ing)? back|rollback|revert(?:ed|s|ing)?|downgrad(?:ed|es|ing)|pin(?:ned|s|ning)|disabl(?:ed|es|ing|e)|turn(?:ed|s|ing)? off|switch(?:ed|es|ing)? off|skip(?:ped|s|ping)? (?:the |this |that )?(?:failing |flaky )?(?:tests?|checks?)|scal(?:e|es|ed|ing) (?:\w+ ){0,4}up|mark(?:ed)? (?:as )?flaky|sleep(?:s|ing)?|(?:rais|increas|bump|extend|doubl|lengthen)\w*\s+(?:\w+\s+){0,4}(?:timeouts?|time-?outs?|limits?|deadlines?|retries|memory|replicas)|(?:timeouts?|time-?outs?|limits?|deadlines?)\s+(?:\w+\s+){0,5}(?:rais|increas|bump|extend|doubl|lengthen)\w*|longer timeouts?|swallow(?:ed|s)?|suppress(?:ed|es)?|catch(?:es)? (?:\w+ ){0,5}and ignore\w*|cron ?job|watchdog)\b",
     )
 });
 
