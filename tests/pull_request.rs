@@ -143,7 +143,7 @@ fn lies_are_found_wherever_they_stand() {
     check(&repo, &elsewhere, &[]).expect(1).says("error[ticked-without-record]");
     let unknown = text.replace("Incident: ", "Incident: ffff");
     check(&repo, &unknown, &[]).expect(1).says("error[unknown-incident]");
-    check(&repo, "Only words\n", &[]).expect(0).says("warning[no-block]");
+    check(&repo, "Only words\n", &[]).expect(1).says("warning[no-block]").says("error[gate-not-shown]");
     // For annotations each finding is one line, whatever it quotes.
     let ran = check(&repo, &forged, &["--format", "github"]).expect(1);
     assert!(

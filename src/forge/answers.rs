@@ -84,7 +84,7 @@ pub struct Pull {
     pub draft: bool,
     /// Its title.
     #[serde(default)]
-    pub title: String,
+    pub title: Option<String>,
     /// Its description.
     #[serde(default)]
     pub body: Option<String>,
@@ -97,7 +97,7 @@ pub struct Pull {
     pub base: End,
     /// Its labels.
     #[serde(default)]
-    pub labels: Vec<Label>,
+    pub labels: Option<Vec<Label>>,
     /// Who is asked to look at it and has not done so.
     #[serde(default)]
     pub requested_reviewers: Option<Vec<User>>,
@@ -127,7 +127,9 @@ impl Pull {
 
     /// The labels of these that it does not have.
     pub fn labels_missing(&self, wanted: &[String]) -> Vec<String> {
-        let has = |name: &String| self.labels.iter().any(|l| l.name.eq_ignore_ascii_case(name));
+        let has = |name: &String| {
+            self.labels.as_deref().unwrap_or_default().iter().any(|l| l.name.eq_ignore_ascii_case(name))
+        };
         wanted.iter().filter(|name| !has(name)).cloned().collect()
     }
 

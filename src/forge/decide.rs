@@ -210,8 +210,8 @@ impl Wish {
             me.map_or_else(|| pull.author().ends_with("[bot]"), |me| me.eq_ignore_ascii_case(pull.author()));
         let number = pull.number;
         if !ours {
-            let me = me.unwrap_or("a token that is nobody's");
-            return Err(Error::refused(format!("pull request #{number} is {}'s, not {me}'s", pull.author()))
+            let me = me.map_or_else(|| "that of a token without a person".to_owned(), |me| format!("{me}'s"));
+            return Err(Error::refused(format!("pull request #{number} is {}'s, not {me}", pull.author()))
                 .because(pull.html_url.clone())
                 .hint("ask its author to update it, or open your own from a branch of your own")
                 .hint("the text to paste: git incident pr"));
@@ -240,9 +240,10 @@ impl Wish {
                 .because(problem.explain().replace("its description", "the text"))
                 .hint("leave both marker lines where they are when editing")
         })?;
-        let fresh = fresh.block;
+        let (named, fresh) = (fresh.named, fresh.block);
         let there = markers::find(pull.description()).map_err(damaged)?;
-        if there.edited() && !self.force {
+        let same = there.block == fresh && there.named == named;
+        if there.edited() && !same && !self.force {
             return Err(Error::refused(format!(
                 "somebody edited the block of git incident in pull request #{number}"
             ))
@@ -253,7 +254,7 @@ impl Wish {
             .hint("move the edit above or below the block: what stands there is kept")
             .hint("or replace it: git incident pr --open --force"));
         }
-        let whole = markers::replace(pull.description(), &fresh).map_err(damaged)?;
+        let whole = markers::replace_as(pull.description(), &fresh, named).map_err(damaged)?;
         if let Some(text) = &whole
             && text.chars().count() > LONGEST_DESCRIPTION
         {
@@ -265,6 +266,15 @@ impl Wish {
         }
         Ok(whole)
     }
+}
+
+/// Whether an edit of a text goes past its block, so that an update of a description does not carry it.
+pub fn edited_outside(before: (&str, &str), after: (&str, &str)) -> bool {
+    let outside = |body: &str| {
+        markers::find(body)
+            .map(|found| (markers::normal(found.before), markers::normal(found.after.trim_end())))
+    };
+    before.0 != after.0 || outside(before.1) != outside(after.1)
 }
 
 /// The lines that differ, with three around them.

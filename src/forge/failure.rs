@@ -161,7 +161,7 @@ impl Circumstances<'_> {
         let status = answer.status;
         let lower = said.everything().to_ascii_lowercase();
         let exhausted = answer.header("x-ratelimit-remaining") == Some("0");
-        if is_page(answer) {
+        if is_page(answer) && !matches!(status, 301 | 302 | 303 | 307 | 308) {
             let error = new(format!("{base} answered {status} with a web page, not as GitHub's API does"))
                 .because("a proxy, a login page or a firewall may stand between, or the address is not an API's")
                 .hint("look at it in a browser, and see what GIT_INCIDENT_GITHUB_API and git config --global incident.githubApi say");
@@ -204,11 +204,12 @@ impl Circumstances<'_> {
             403 | 429
                 if lower.contains("secondary rate limit")
                     || lower.contains("abuse")
-                    || (retry_after.is_some() && !exhausted) =>
+                    || (!exhausted
+                        && (retry_after.is_some() || (status == 429 && !lower.contains("rate limit")))) =>
             {
                 let when = retry_after.map_or_else(|| "a minute".to_owned(), |s| format!("{s} s"));
                 let error = new("GitHub asks to slow down (secondary rate limit)".to_owned())
-                    .hint(format!("try again in {when}; nothing was done"));
+                    .hint(format!("try again in {when}; this request was not carried out"));
                 (Class::SecondaryLimit, error)
             }
             403 | 429 if exhausted || lower.contains("rate limit") => {
@@ -219,7 +220,7 @@ impl Circumstances<'_> {
                 );
                 let error =
                     new(format!("the requests of the token from {} are used up", self.token.source()))
-                        .hint(format!("they are renewed {when}; nothing was done"));
+                        .hint(format!("they are renewed {when}; this request was not carried out"));
                 (Class::RateLimit, error)
             }
             403 if lower.contains("archived") || lower.contains("read-only") => {
@@ -330,9 +331,9 @@ impl Circumstances<'_> {
 
     /// A foreign text, short, in one line, without the token.
     fn clean(&self, text: &str) -> String {
-        let line: String =
-            text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SHOWN).collect();
-        self.token.cut_from(&line)
+        // Cut before it is shortened: half a token is a token's half.
+        let text = self.token.cut_from(text);
+        text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SHOWN).collect()
     }
 }
 
@@ -371,17 +372,24 @@ impl Said {
         let text = |value: &Value, name: &str| {
             value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
         };
-        let errors =
-            body.get("errors").and_then(Value::as_array).into_iter().flatten().take(5).map(|e| match e {
-                Value::String(text) => (String::new(), text.clone()),
-                other => {
-                    let (field, message, code) =
-                        (text(other, "field"), text(other, "message"), text(other, "code"));
-                    let message =
-                        if message.is_empty() { [field.as_str(), code.as_str()].join(" ") } else { message };
-                    (field, message)
-                }
-            });
+        let errors = match body.get("errors") {
+            Some(Value::Array(all)) => all.as_slice(),
+            // Some answers have one text where a list is documented.
+            Some(one @ Value::String(_)) => std::slice::from_ref(one),
+            _ => &[],
+        }
+        .iter()
+        .take(5)
+        .map(|e| match e {
+            Value::String(text) => (String::new(), text.clone()),
+            other => {
+                let (field, message, code) =
+                    (text(other, "field"), text(other, "message"), text(other, "code"));
+                let message =
+                    if message.is_empty() { [field.as_str(), code.as_str()].join(" ") } else { message };
+                (field, message)
+            }
+        });
         Self { message: text(&body, "message"), errors: errors.collect() }
     }
 

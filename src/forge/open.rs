@@ -20,6 +20,9 @@ use crate::report::pull_request::markers;
 /// The longest pause before a read is asked again, in seconds, whatever GitHub asks for.
 const LONGEST_PAUSE: u64 = 10;
 
+/// The pause before GitHub's list is looked at a second time for what may have been opened.
+const SECOND_LOOK: Duration = Duration::from_secs(1);
+
 /// A connection to one API with one token.
 pub struct Forge {
     sender: Sender,
@@ -158,6 +161,12 @@ impl Forge {
         };
         // What was there before was listed before: one that is there now with our text is ours.
         let same = |p: &&Pull| markers::normal(p.description()) == markers::normal(&wish.body);
+        let mut listed = listed;
+        if wish.candidate(&listed).ok().flatten().is_none() {
+            // A request that is still under way on their side shows a moment later.
+            std::thread::sleep(SECOND_LOOK);
+            listed = self.list(wish).unwrap_or(listed);
+        }
         let ours = wish.candidate(&listed).ok().flatten();
         if let Some(pull) = ours.filter(same) {
             return Ok(pull.clone());
@@ -169,8 +178,8 @@ impl Forge {
                 .hint("run the same command again: it updates that one, if it is yours"),
             None => failure
                 .error
-                .because("no pull request was opened: GitHub lists none of this branch")
-                .hint("run the same command again"),
+                .because("GitHub lists none of this branch yet; it may still appear")
+                .hint("run the same command again: it looks first"),
         };
         Err(Failure { error, ..failure })
     }
@@ -198,23 +207,57 @@ impl Forge {
             return Err(Broken { error, no_drafts: false, opened: Some(opened) });
         }
         let circumstances = self.about_wish(wish);
+        let mut first: Option<Error> = None;
+        let mut left = Vec::new();
+        let mut stopped = false;
         for request in todo.requests(&wish.base_repository, Some(pull.number)) {
+            if stopped {
+                left.push(request);
+                continue;
+            }
             let done = match self.call(&circumstances, &request) {
                 Ok(_) => Ok(()),
                 Err(failure) if failure.in_doubt() && self.was_done(wish, pull.number, &todo, &request) => {
                     Ok(())
                 }
-                Err(failure) => Err(failure.error),
+                Err(failure) => {
+                    // These meet whatever comes after it, too.
+                    stopped = matches!(
+                        failure.class,
+                        Class::Token
+                            | Class::SingleSignOn
+                            | Class::RateLimit
+                            | Class::SecondaryLimit
+                            | Class::NotSent
+                            | Class::Bug
+                    );
+                    Err(failure.error)
+                }
             };
-            if let Err(error) = done {
-                let error = error
-                    .because(format!("pull request #{} is there: {}", pull.number, opened.url))
-                    .hint("run the same command again: it does what is left");
-                return Err(Broken { error, no_drafts: false, opened: Some(opened) });
+            match done {
+                Ok(()) => opened.changed = true,
+                Err(error) => {
+                    left.push(request);
+                    first = Some(match first {
+                        None => error,
+                        Some(first) => std::iter::once(error.what())
+                            .chain(error.causes().iter().map(String::as_str))
+                            .fold(first, |first, why| first.because(why.to_owned())),
+                    });
+                }
             }
-            opened.changed = true;
         }
-        Ok(opened)
+        let Some(error) = first else { return Ok(opened) };
+        let mut error = error.because(format!("pull request #{} is there: {}", pull.number, opened.url));
+        let flags = flags_of(wish, &left, created);
+        if flags.is_empty() {
+            error = error.hint("run the same command again: it does what is left");
+        } else {
+            error = error
+                .because(format!("not done: {flags}"))
+                .hint(format!("do what is left: git incident pr --open {flags}"));
+        }
+        Err(Broken { error, no_drafts: false, opened: Some(opened) })
     }
 
     /// Whether what a request asks for is so, as GitHub shows it now.
@@ -266,7 +309,11 @@ impl Forge {
         request: &Request,
     ) -> std::result::Result<T, Failure> {
         let answer = self.call(c, request)?;
-        serde_json::from_slice(&answer.body).map_err(|e| c.of_misfit(request, &answer, &e.to_string()))
+        let misfit = |e: serde_json::Error| c.of_misfit(request, &answer, &e.to_string());
+        let mut value: serde_json::Value = serde_json::from_slice(&answer.body).map_err(misfit)?;
+        // Nothing of an answer is shown or recorded with the token in it.
+        self.token.cut_from_all(&mut value);
+        serde_json::from_value(value).map_err(misfit)
     }
 
     fn call(
@@ -302,6 +349,41 @@ impl Forge {
 
     fn about_wish<'a>(&'a self, wish: &'a Wish) -> Circumstances<'a> {
         self.about(&wish.base_repository, &wish.branch, &wish.base)
+    }
+}
+
+/// The options that ask for what was not done beside the description: what the configuration says is asked for only
+/// when a draft is opened.
+fn flags_of(wish: &Wish, left: &[Request], created: bool) -> String {
+    let mut flags = Vec::new();
+    for body in left.iter().filter_map(Request::body) {
+        let words = |member: &str| {
+            let all = body.get(member).and_then(serde_json::Value::as_array).into_iter().flatten();
+            all.filter_map(serde_json::Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+        };
+        flags.extend(words("labels").iter().map(|label| format!("--label {}", word(label))));
+        flags.extend(words("reviewers").iter().map(|login| format!("--reviewer {}", word(login))));
+        let organisation = &wish.base_repository.owner;
+        let teams = words("team_reviewers");
+        flags.extend(
+            teams.iter().map(|team| format!("--reviewer {}", word(&format!("{organisation}/{team}")))),
+        );
+        if body.get("milestone").is_some()
+            && let Some(title) = wish.milestone(created)
+        {
+            flags.push(format!("--milestone {}", word(title)));
+        }
+    }
+    flags.join(" ")
+}
+
+/// A word as a shell reads it.
+fn word(text: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:@+,".contains(&b);
+    if !text.is_empty() && text.bytes().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 

@@ -44,6 +44,16 @@ impl Token {
         text.replace(&self.secret, "[token]")
     }
 
+    /// The same for every text of an answer, whatever its member.
+    pub fn cut_from_all(&self, value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::String(text) if text.contains(&self.secret) => *text = self.cut_from(text),
+            serde_json::Value::Array(all) => all.iter_mut().for_each(|value| self.cut_from_all(value)),
+            serde_json::Value::Object(all) => all.values_mut().for_each(|value| self.cut_from_all(value)),
+            _ => {}
+        }
+    }
+
     fn new(secret: &str, source: String) -> Result<Self> {
         let secret = secret.trim();
         // What else it may hold would end the header early, or be no token at all.
@@ -141,6 +151,13 @@ mod tests {
         assert!(!format!("{token:?} {token:#?}").contains("of-"));
         assert_eq!(token.source(), "$GH_TOKEN");
         assert_eq!(token.cut_from("bad of-GH_TOKEN!"), "bad [token]!");
+        let mut answer =
+            serde_json::json!({"html_url": "https://x/of-GH_TOKEN", "a": [{"title": "of-GH_TOKEN"}], "n": 1});
+        token.cut_from_all(&mut answer);
+        assert_eq!(
+            answer,
+            serde_json::json!({"html_url": "https://x/[token]", "a": [{"title": "[token]"}], "n": 1})
+        );
     }
 
     #[test]

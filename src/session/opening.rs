@@ -151,7 +151,26 @@ impl Session {
         let base_remote = settings.base_remote(&head.branch, &head.remote);
         let named_base = self.named_base(&git, &settings, options)?;
         let mut remarks = Vec::new();
-        let notes = self.check_pushed(&git, &head, rehearsal, &mut remarks)?;
+        let onto_base = self.goes_onto_a_base(&git, &head, named_base.as_deref(), base_remote.as_deref())?;
+        let is_base = named_base.as_ref().map_or(onto_base, |named| *named == head.there);
+        if is_base && head.there != head.branch && base_remote.is_none() && options.repository.is_none() {
+            return Err(Error::refused(format!("git would push {:?} to {:?}", head.branch, head.there))
+                .because("its upstream is the base")
+                .hint(format!(
+                    "give it a branch of its own: git push -u {0} {1}:{1}",
+                    head.remote, head.branch
+                )));
+        }
+        let push = match (onto_base, head.there == head.branch) {
+            (false, true) => format!("git push -u {} {}", head.remote, head.branch),
+            (false, false) => format!("git push -u {} {}:{}", head.remote, head.branch, head.there),
+            (true, false) => format!("git push -u {0} {1}:{1}", head.remote, head.branch),
+            // What others build on is never to be pushed to from here, nor by a hint of ours.
+            (true, true) => {
+                "put the change on a branch of its own, then push that: git switch -c NAME".to_owned()
+            }
+        };
+        let notes = self.check_pushed(&git, &head, push, rehearsal, &mut remarks)?;
 
         let own = Repository { owner: head.place.hosted.owner.clone(), name: head.place.hosted.name.clone() };
         let other = match (&options.repository, &base_remote) {
@@ -278,20 +297,33 @@ impl Session {
         Ok(Head { branch, tip, remote: target.remote, there: target.branch, place })
     }
 
+    /// Whether the head's branch over there is one that others build on: the base, a remote's default branch, or
+    /// one that is protected.
+    fn goes_onto_a_base(
+        &self,
+        git: &Git,
+        head: &Head,
+        named: Option<&str>,
+        base_remote: Option<&str>,
+    ) -> Result<bool> {
+        let there = head.there.as_str();
+        let remotes = [Some(head.remote.as_str()), base_remote];
+        let default = remotes.into_iter().flatten().filter_map(|remote| remote_head(git, remote));
+        Ok(named == Some(there)
+            || default.into_iter().any(|name| name == there)
+            || self.config()?.pre_push.protects(&format!("refs/heads/{there}")))
+    }
+
     /// The head must be there as it is here: nothing is pushed from here.
     fn check_pushed(
         &self,
         git: &Git,
         head: &Head,
+        push: String,
         rehearsal: bool,
         remarks: &mut Vec<String>,
     ) -> Result<NotesState> {
         let send = format!("git incident sync {}", head.remote);
-        let push = if head.there == head.branch {
-            format!("git push -u {} {}", head.remote, head.branch)
-        } else {
-            format!("git push -u {} {}:{}", head.remote, head.branch, head.there)
-        };
         let name = format!("refs/heads/{}", head.there);
         if rehearsal {
             let tracked = self.repo.resolve_commit(&format!("refs/remotes/{}/{}", head.remote, head.there));

@@ -8,6 +8,7 @@ mod text;
 use serde_json::json;
 
 use crate::cli::{Reply, open_session, ui};
+use crate::forge::decide::edited_outside;
 use crate::model::Result;
 
 /// Arguments of `pr`.
@@ -59,11 +60,23 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     let options = args.text.options(base.as_deref());
     let mut draft = session.draft_pull_request(&incident, &standing, &range, &options)?;
     text::remarks(&draft);
+    let mut past_block = false;
     if args.text.edit {
-        draft.text = text::edit(&session, &draft.text)?;
+        let edited = text::edit(&session, &draft.text)?;
+        let (before, after) = (&draft.text, &edited);
+        past_block = edited_outside((&before.title, &before.body), (&after.title, &after.body));
+        draft.text = edited;
     }
     if args.open.open {
-        return open::run(&session, (&id, &incident), &range, &draft, (args.base, head), &args.open);
+        return open::run(
+            &session,
+            (&id, &incident),
+            &range,
+            &draft,
+            (args.base, head),
+            &args.open,
+            past_block,
+        );
     }
     if let Err(error) = session.record_pull_request(&id, &incident, &draft.text) {
         // The text is what was asked for; a repository that takes no notes is no reason to keep it back.

@@ -31,12 +31,12 @@ fn pull(number: u64) -> Pull {
         state: "open".into(),
         merged_at: None,
         draft: true,
-        title: "Mend it".into(),
+        title: Some("Mend it".into()),
         body: Some(wish().body),
         user: Some(User { login: "Ada".into() }),
         head: end("topic"),
         base: end("main"),
-        labels: vec![],
+        labels: None,
         requested_reviewers: None,
         requested_teams: None,
         milestone: None,
@@ -129,7 +129,7 @@ fn somebody_elses_is_not_ours() {
     refusal(wish().update(&pull(1), Some("bea"), None), "#1 is Ada's, not bea's");
     let ghost = Pull { user: None, ..pull(1) };
     refusal(wish().update(&ghost, Some("ada"), None), "ghost");
-    refusal(wish().update(&pull(1), None, None), "nobody's");
+    refusal(wish().update(&pull(1), None, None), "not that of a token without a person");
     let bot = Pull { user: Some(User { login: "github-actions[bot]".into() }), ..pull(1) };
     assert!(wish().update(&bot, None, None).is_ok(), "a token of GitHub Actions has no name of its own");
     refusal(wish().update(&bot, Some("ada"), None), "github-actions[bot]");
@@ -164,7 +164,7 @@ fn what_stands_beside_it_is_added_once_and_configuration_only_at_first() {
     assert_eq!((first.labels.len(), first.people.len(), first.teams.len()), (2, 2, 1));
     assert_eq!(wish.milestone(true), Some("1"));
     assert_eq!(wish.milestone(false), None);
-    let there = Pull { labels: vec![Label { name: "GPU".into() }], ..pull(1) };
+    let there = Pull { labels: Some(vec![Label { name: "GPU".into() }]), ..pull(1) };
     let todo = wish.update(&there, Some("ada"), None).unwrap();
     assert_eq!(todo.labels, ["Bug"]);
     assert!(todo.people.is_empty(), "the author cannot be asked");
@@ -189,4 +189,23 @@ fn a_rehearsal_names_at_most_ten_requests_that_could_be_sent_but_for_the_number(
         let open = request.target().contains('{');
         assert!(open || request.permitted().is_ok(), "{request:?}");
     }
+}
+
+#[test]
+fn a_block_that_a_person_edited_is_seen_as_edited_the_next_time() {
+    let edited = Wish { body: wish().body.replace("two", "by hand"), ..wish() };
+    let sent = edited.update(&pull(1), Some("ada"), None).unwrap().description.unwrap();
+    assert!(markers::find(&sent).unwrap().edited());
+    let there = Pull { body: Some(sent), ..pull(1) };
+    assert!(edited.update(&there, Some("ada"), None).unwrap().description.is_none(), "the same again");
+    refusal(wish().update(&there, Some("ada"), None), "somebody edited");
+}
+
+#[test]
+fn words_outside_of_the_block_are_told_from_an_edit_of_it() {
+    let text = wish().body;
+    let outside = |title: &str, body: &str| edited_outside(("Mend it", &text), (title, body));
+    assert!(!outside("Mend it", &text) && !outside("Mend it", &text.replace("two", "2")));
+    assert!(outside("Mended", &text) && outside("Mend it", &text.replace("Hello", "Hi")));
+    assert!(outside("Mend it", &format!("{text}\nmore")));
 }

@@ -206,3 +206,26 @@ proptest! {
         prop_assert!(error.causes().iter().all(|c| c.chars().count() <= SHOWN + 60));
     }
 }
+
+#[test]
+fn a_token_at_the_end_of_what_is_shown_leaves_no_half() {
+    let failure = judged(&message(418, &format!("{}{}", "x".repeat(SHOWN - 10), secret())));
+    assert!(!format!("{:?}", failure.error).contains(&secret()[..6]), "{:?}", failure.error);
+}
+
+#[test]
+fn odd_shapes_are_still_understood() {
+    let text = answer(
+        422,
+        &[],
+        &json!({"message": "Validation Failed", "errors": "No commits between main and topic"}),
+    );
+    assert_eq!(judged(&text).class, Class::NoCommits);
+    let date = answer(429, &[("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], &json!({"message": "x"}));
+    let failure = judged(&date);
+    assert_eq!((failure.class, failure.retry_after), (Class::SecondaryLimit, None));
+    assert!(failure.error.hints()[0].contains("this request was not carried out"));
+    let mut moved = message(301, "");
+    moved.headers.push(("content-type".into(), "text/html".into()));
+    assert_eq!(judged(&moved).class, Class::Moved);
+}

@@ -128,9 +128,9 @@ fn calls(written: &str, text: &str, i: usize) -> Option<(usize, usize)> {
     if !matches!(byte, b'@' | b'c' | b'C' | b'f' | b'F' | b'r' | b'R') {
         return None;
     }
-    // What stands before it once it is written: after a code span a word begins anew.
-    let before = written.chars().next_back();
-    if before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
+    // What stands before it once it is written: after a code span a word begins anew, and after a mark of emphasis,
+    // which is not seen in what is rendered.
+    if written.ends_with(|c: char| c.is_ascii_alphanumeric()) {
         return None;
     }
     if byte == b'@' {

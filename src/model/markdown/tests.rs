@@ -237,3 +237,39 @@ fn a_backslash_hides_nothing_from_a_forge() {
     assert_eq!(line("**fixes:** **#12**", 100, Place::Forge), "**fixes:** **`#12`**");
     assert_eq!(line(r"ask \@ada", 100, Place::Document), r"ask \@ada");
 }
+
+/// The plain text that a forge sees, in pieces: what is code, or in another element, begins anew.
+fn pieces(markdown: &str) -> Vec<String> {
+    let mut all = vec![String::new()];
+    for event in Parser::new_ext(markdown, GFM) {
+        match event {
+            Event::Text(text) => all.last_mut().unwrap().push_str(&text),
+            // Code parts what stands around it.
+            Event::Code(_) => all.extend(["|".to_owned(), String::new()]),
+            _ => all.push(String::new()),
+        }
+    }
+    all
+}
+
+proptest! {
+    #[test]
+    fn emphasis_hides_no_call(text in proptest::collection::vec(
+        proptest::sample::select(vec!["_", "*", "~", "__", "@bob", "fixes", ":", " ", "#4", "x", "-"]), 0..14,
+    )) {
+        let mention = regex::Regex::new("(?:^|[^A-Za-z0-9_])@[a-z]").unwrap();
+        let closing = regex::Regex::new("(?:^|[^A-Za-z0-9_])fixes:?\\s+#[0-9]").unwrap();
+        let written = line(&text.concat(), 500, Place::Forge);
+        let pieces = pieces(&written);
+        prop_assert!(!pieces.iter().any(|piece| mention.is_match(piece)), "{:?}", written);
+        prop_assert!(!closing.is_match(&pieces.concat()), "{:?}", written);
+    }
+}
+
+#[test]
+fn underscores_before_a_call_are_no_word() {
+    for text in ["_@torvalds_", "_x_@torvalds", "__fixes:__ #4", "_fixes_ #4", "*_~@torvalds~_*"] {
+        let written = line(text, 500, Place::Forge);
+        assert!(written.contains("`@torvalds") || written.contains("`#4`"), "{written}");
+    }
+}

@@ -13,6 +13,8 @@ pub struct Item {
     pub lead: String,
     /// Its first code.
     pub code: Option<String>,
+    /// Everything it says, with the points below it that have no box of their own.
+    pub text: String,
 }
 
 impl Item {
@@ -20,6 +22,22 @@ impl Item {
     pub fn gate(&self) -> Option<&str> {
         let named = self.ticked.is_some() && self.lead.eq_ignore_ascii_case("gate");
         self.code.as_deref().filter(|_| named)
+    }
+
+    /// Whether it says a word.
+    pub fn says(&self, word: &str) -> bool {
+        let (text, word) = (self.text.to_ascii_lowercase(), word.to_ascii_lowercase());
+        let part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+        !word.is_empty()
+            && text
+                .match_indices(&word)
+                .any(|(at, found)| !text[..at].ends_with(part) && !text[at + found.len()..].starts_with(part))
+    }
+
+    /// How many more it stands for, when it is the last point of a list that was cut.
+    pub fn more(&self) -> Option<usize> {
+        let words = self.text.trim().strip_prefix("…and ")?.strip_suffix(" more")?;
+        words.parse().ok().filter(|_| self.ticked.is_none())
     }
 
     /// Whether it is the box of the repro.
@@ -36,16 +54,66 @@ impl Item {
 /// A lead is a word or two; more of it is not kept.
 const MOST_LEAD: usize = 100;
 
+/// The most of a point's text that is kept, in bytes.
+const MOST_TEXT: usize = 2000;
+
+/// Adds what an event says to the innermost point that is open, and outward to the one with a box.
+fn say(items: &mut [Item], open: &[usize], event: &Event<'_>) {
+    let said = match event {
+        Event::Text(text) | Event::Code(text) => text.as_ref(),
+        _ => " ",
+    };
+    for at in open.iter().rev() {
+        let Some(item) = items.get_mut(*at) else { return };
+        if item.text.len() < MOST_TEXT {
+            item.text.push_str(said);
+        }
+        if item.ticked.is_some() {
+            return;
+        }
+    }
+}
+
+const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_TASKLISTS).union(Options::ENABLE_GFM);
+
+/// What is to be seen of a description, without white space and marks of code. Total.
+pub fn visible(body: &str) -> String {
+    let mut all = String::new();
+    for event in Parser::new_ext(body, OPTIONS) {
+        if let Event::Text(text) | Event::Code(text) = event {
+            all.push_str(&text);
+        }
+    }
+    squeezed(&all)
+}
+
+/// A text without white space and marks of code.
+pub fn squeezed(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && *c != '`').collect()
+}
+
+/// Whether the comment at an offset is one to a forge, too: in a block of code it is text. Total.
+pub fn is_comment(body: &str, offset: usize) -> bool {
+    Parser::new_ext(body, OPTIONS).into_offset_iter().any(|(event, range)| {
+        matches!(event, Event::Html(_) | Event::InlineHtml(_)) && range.start <= offset && offset < range.end
+    })
+}
+
 /// Reads every point. Total.
 pub fn read(body: &str) -> Vec<Item> {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_GFM;
     let mut items: Vec<Item> = Vec::new();
     // Positions in `items` of the points that are open.
     let mut open: Vec<usize> = Vec::new();
-    for (event, range) in Parser::new_ext(body, options).into_offset_iter() {
+    for (event, range) in Parser::new_ext(body, OPTIONS).into_offset_iter() {
         if let Event::Start(Tag::Item) = event {
             open.push(items.len());
-            items.push(Item { offset: range.start, ticked: None, lead: String::new(), code: None });
+            items.push(Item {
+                offset: range.start,
+                ticked: None,
+                lead: String::new(),
+                code: None,
+                text: String::new(),
+            });
             continue;
         }
         if let Event::End(TagEnd::Item) = event {
@@ -57,6 +125,7 @@ pub fn read(body: &str) -> Vec<Item> {
             }
             continue;
         }
+        say(&mut items, &open, &event);
         let Some(item) = open.last().and_then(|at| items.get_mut(*at)) else { continue };
         match event {
             Event::TaskListMarker(ticked) => item.ticked = Some(ticked),

@@ -96,7 +96,8 @@ fn in_block(block: &str) -> Option<&str> {
 
 /// Holds a description against what is known. Total; in the order of the description.
 pub fn check(body: &str, facts: &Facts<'_>) -> Vec<Diagnostic> {
-    let mut check = Check { body, found: Vec::new() };
+    let lines = std::iter::once(0).chain(body.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let mut check = Check { body, lines, found: Vec::new() };
     let items = boxes::read(body);
     let block = markers::find(body);
     let named = named_incident(body);
@@ -114,7 +115,10 @@ pub fn check(body: &str, facts: &Facts<'_>) -> Vec<Diagnostic> {
                 let meant = meant.short();
                 check.error(start, "incident-mismatch", format!("the generated part is about incident {named}, and the last paragraph names {meant}: git incident pr writes it anew"));
             }
-            check.shown(facts, &items, start, &found.block);
+            let marker = start + body[start..].find("<!--").unwrap_or_default();
+            if !boxes::is_comment(body, marker) {
+                check.error(start, "markers", "the lines that begin and end the generated part stand in a block of code: git incident pr writes it anew");
+            }
             check.behind(facts, &items, start, &found.block);
         }
         Err(markers::Problem::Missing) if facts.concerns_incident || named.is_some() => {
@@ -124,6 +128,11 @@ pub fn check(body: &str, facts: &Facts<'_>) -> Vec<Diagnostic> {
         Err(problem) => {
             check.error(0, "markers", format!("{}: git incident pr writes it anew", problem.explain()));
         }
+    }
+    if block.is_ok() || facts.concerns_incident || named.is_some() {
+        // What a list leaves out is believed of a list that nobody edited.
+        let whole = block.as_ref().is_ok_and(|found| !found.edited());
+        check.shown(facts, &items, start, whole);
     }
     check.ticks(facts, &items);
     for item in &items {
@@ -139,20 +148,17 @@ pub fn check(body: &str, facts: &Facts<'_>) -> Vec<Diagnostic> {
 
 struct Check<'a> {
     body: &'a str,
+    /// Where each line begins.
+    lines: Vec<usize>,
     found: Vec<Diagnostic>,
 }
 
 impl Check<'_> {
     fn add(&mut self, offset: usize, rule: &'static str, severity: Severity, message: String) {
-        let before = self.body.get(..offset).unwrap_or_default();
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        self.found.push(Diagnostic {
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            rule,
-            severity,
-            message,
-        });
+        let line = self.lines.partition_point(|start| *start <= offset).max(1);
+        let line_start = self.lines.get(line - 1).copied().unwrap_or_default();
+        let before = self.body.get(line_start..offset).unwrap_or_default();
+        self.found.push(Diagnostic { line, column: before.chars().count() + 1, rule, severity, message });
     }
 
     fn error(&mut self, offset: usize, rule: &'static str, message: impl Into<String>) {
@@ -204,6 +210,11 @@ impl Check<'_> {
                 } else if !facts.head.holds_fix {
                     self.error(item.offset, "ticked-without-record", "the repro is ticked, and the head does not hold the fix that passed it: git incident link HEAD --as fix");
                 }
+            } else {
+                // In other words it is a claim all the same.
+                for gate in facts.gates.iter().filter(|gate| !gate.ticked() && item.says(&gate.gate)) {
+                    self.gate_tick(facts, item, &gate.gate);
+                }
             }
         }
     }
@@ -249,9 +260,13 @@ impl Check<'_> {
     }
 
     /// Whether what does not pass is to be seen.
-    fn shown(&mut self, facts: &Facts<'_>, items: &[Item], start: usize, block: &str) {
-        for gate in facts.gates.iter().filter(|g| !g.ticked()) {
-            if !items.iter().any(|item| item.gate() == Some(gate.gate.as_str())) {
+    fn shown(&mut self, facts: &Facts<'_>, items: &[Item], start: usize, whole: bool) {
+        let boxed: std::collections::BTreeSet<&str> = items.iter().filter_map(Item::gate).collect();
+        let hidden: Vec<_> =
+            facts.gates.iter().filter(|g| !g.ticked() && !boxed.contains(g.gate.as_str())).collect();
+        let cut = items.windows(2).filter(|pair| pair[0].gate().is_some()).find_map(|pair| pair[1].more());
+        if !(whole && cut.is_some_and(|more| more >= hidden.len())) {
+            for gate in hidden {
                 self.error(
                     start,
                     "gate-not-shown",
@@ -263,8 +278,9 @@ impl Check<'_> {
                 );
             }
         }
+        let visible = boxes::visible(self.body);
         for change in facts.changes.iter().filter(|c| c.may_weaken()) {
-            if !block.contains(&change.line()) {
+            if !visible.contains(&boxes::squeezed(&change.line())) {
                 self.error(
                     start,
                     "check-change-not-shown",

@@ -78,7 +78,12 @@ pub fn digest(block: &str) -> String {
 /// defused, so that what was written can always be found again.
 pub fn wrap(block: &str) -> String {
     let block = defuse(&normal(block));
-    format!("{BEGIN} digest={} {CLOSE}\n{block}\n{END} {CLOSE}", digest(&block))
+    wrap_as(&block, &digest(&block))
+}
+
+fn wrap_as(block: &str, named: &str) -> String {
+    let named = if named.bytes().all(|b| b.is_ascii_hexdigit()) { named } else { "" };
+    format!("{BEGIN} digest={named} {CLOSE}\n{block}\n{END} {CLOSE}")
 }
 
 /// Finds the block.
@@ -117,14 +122,24 @@ pub fn find(body: &str) -> Result<Found<'_>, Problem> {
 /// # Errors
 /// As [`find`].
 pub fn replace(body: &str, block: &str) -> Result<Option<String>, Problem> {
+    let fresh = defuse(&normal(block));
+    replace_as(body, &fresh, &digest(&fresh))
+}
+
+/// As [`replace`], with the digest that the block is to name: of a block that somebody edited, that of what was
+/// generated, so that the edit is seen the next time.
+///
+/// # Errors
+/// As [`find`].
+pub fn replace_as(body: &str, block: &str, named: &str) -> Result<Option<String>, Problem> {
     let found = find(body)?;
     let fresh = defuse(&normal(block));
-    if found.block == fresh && !found.edited() {
+    if found.block == fresh && found.named == named {
         return Ok(None);
     }
     // The end's line keeps its line end only where something follows it.
     let line_end = if found.after.is_empty() && !body.ends_with('\n') { "" } else { "\n" };
-    Ok(Some(format!("{}{}{line_end}{}", found.before, wrap(&fresh), found.after)))
+    Ok(Some(format!("{}{}{line_end}{}", found.before, wrap_as(&fresh, named), found.after)))
 }
 
 enum Marker<'a> {

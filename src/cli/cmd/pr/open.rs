@@ -74,6 +74,7 @@ pub(super) fn run(
     draft: &PullRequestDraft,
     (base, head): (Option<String>, Option<String>),
     args: &OpenArgs,
+    past_block: bool,
 ) -> Result<Reply> {
     let options = OpenOptions {
         base,
@@ -86,7 +87,13 @@ pub(super) fn run(
         again: args.again,
     };
     let text = &draft.text;
-    let opening = session.prepare_opening(range, text, &options, args.dry_run)?;
+    let mut opening = session.prepare_opening(range, text, &options, args.dry_run)?;
+    if let Some(Decision::Update(pull, _)) = opening.decision.as_ref().filter(|_| past_block) {
+        opening.remarks.push(format!(
+            "only the block of #{} is replaced: the title, and what you wrote outside of the block, are not sent; edit them on its page",
+            pull.number
+        ));
+    }
     for remark in &opening.remarks {
         ui::remark(remark);
     }

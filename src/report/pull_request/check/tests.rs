@@ -196,3 +196,46 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_not_shown_is_missed_without_a_block_and_in_comments() {
+    let change = CheckChange::Removed("old".into());
+    let line = change.line();
+    let scene = Scene { changes: vec![change], gates: vec![gate("gpu", Proof::Missing)], ..Scene::default() };
+    for text in ["Words only\n".to_owned(), format!("<!--\n\n- {line}\n- [ ] gate `gpu`: no\n\n-->\n")] {
+        let found: Vec<_> = scene.check(&text).into_iter().map(|(_, rule, _)| rule).collect();
+        assert_eq!(found, ["no-block", "gate-not-shown", "check-change-not-shown"], "{text}");
+    }
+    let fenced = format!("```\n{}\n```\n\nIncident: aaaaaaaaaaaa\n", markers::wrap("- x"));
+    assert!(Scene::default().check(&fenced).iter().any(|(_, rule, _)| *rule == "markers"));
+}
+
+#[test]
+fn a_tick_in_other_words_is_a_claim_too() {
+    let scene = Scene { gates: vec![gate("unit", Proof::Missing)], concerns: false, ..Scene::default() };
+    for text in [
+        "- [x] gate: \u{27e8}unit\u{27e9}",
+        "- [x] the gate `unit`",
+        "- [x] `gate unit: pass`",
+        "- [x] <code>unit</code>",
+        "- [x] unit: pass",
+        "- [x] everything\n  - unit",
+        "- a\n  - [X] Unit passes",
+    ] {
+        let found = scene.check(&format!("{text}\n"));
+        assert!(found.iter().any(|(_, rule, _)| *rule == "ticked-without-record"), "{text}: {found:?}");
+    }
+    for text in ["- [x] a unit-less change", "- [ ] unit", "- [x] units", "- unit"] {
+        assert_eq!(scene.check(&format!("{text}\n")), [], "{text}");
+    }
+}
+
+#[test]
+fn a_list_of_gates_that_was_cut_accounts_for_the_rest() {
+    let gates = ["unit", "a", "b"].map(|id| gate(id, Proof::Missing)).to_vec();
+    let scene = Scene { gates, ..Scene::default() };
+    let text = |more| body(&format!("- [ ] gate `unit`: not-run\n- …and {more} more"));
+    assert_eq!(scene.check(&text(2)), []);
+    assert_eq!(scene.check(&text(1)).len(), 2);
+    assert_eq!(scene.check(&text(2).replace("not-run", "soon")).len(), 3, "edited by hand");
+}
