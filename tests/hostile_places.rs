@@ -136,3 +136,17 @@ fn a_configuration_that_changes_with_a_pull_is_asked_about_anew() {
     repo.incident(&hang).says("git incident trust");
     assert!(!repo.root().join("ran-second").exists(), "what nobody approved ran");
 }
+
+#[test]
+fn the_file_that_names_the_kept_commit_is_written_through_no_link() {
+    let repo = Repo::new();
+    repo.open("row 17 is NaN");
+    let elsewhere = repo.root().join("elsewhere");
+    std::fs::write(&elsewhere, "dear to somebody\n").expect("a file");
+    let file = repo.path().join(".git/incident/kept-ledger");
+    std::fs::remove_file(&file).expect("it was there");
+    symlink(&elsewhere, &file).expect("a link");
+    repo.note("after it");
+    assert_eq!(std::fs::read_to_string(&elsewhere).expect("readable"), "dear to somebody\n");
+    assert!(!file.is_symlink());
+}

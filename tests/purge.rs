@@ -127,6 +127,84 @@ fn a_purge_reaches_the_hub_and_the_peer_and_nothing_comes_back() {
 }
 
 #[test]
+fn a_copy_that_was_moved_aside_goes_here_and_with_the_peer() {
+    let scene = Scene::new();
+    let (here, peer) = (scene.here(), scene.peer());
+    let quarantine = |clone: &Beside<'_>| {
+        // An event of the incident under a stranger's key, and the file where a note should be.
+        let note = clone.git(&["rev-parse", &format!("{LEDGER}:{}/{}", &scene.id[..2], &scene.id[2..])]);
+        for object in [&scene.blob, &note] {
+            let tree = clone.git(&["rev-parse", &format!("{LEDGER}^{{tree}}")]);
+            let index = scene.repo.root().join("stray-index");
+            let git = |arguments: &[&str]| {
+                let mut command = clone.command("git");
+                command.args(arguments).env("GIT_INDEX_FILE", &index);
+                finish(command.output()).expect(0).line().to_owned()
+            };
+            git(&["read-tree", &tree]);
+            git(&[
+                "update-index",
+                "--add",
+                "--cacheinfo",
+                &format!("100644,{object},no-note-{}", &object[..4]),
+            ]);
+            let tree = git(&["write-tree"]);
+            std::fs::remove_file(&index).expect("the index");
+            let commit = clone.git(&["commit-tree", &tree, "-p", LEDGER, "-m", "by hand"]);
+            clone.git(&["update-ref", LEDGER, &commit]);
+        }
+        clone.incident(&["fsck", "--repair"]);
+        let refs = clone.git(&["for-each-ref", "--format=%(refname)", "refs/incident/quarantine"]);
+        assert!(!refs.is_empty(), "nothing was moved aside");
+        refs.lines().next().expect("a ref").to_owned()
+    };
+    let (ours, theirs) = (quarantine(&here), quarantine(&peer));
+    holds_the_secret(&here);
+    scene.purge_all();
+    scene.is_clean(&here);
+    let list = here.git(&["show", &format!("{ours}:list")]);
+    assert!(list.contains(" purged"), "{list}");
+    assert!(!list.contains(&scene.blob), "{list}");
+    sync(&here, &[]);
+    sync(&peer, &[]);
+    scene.is_clean(&peer);
+    assert!(peer.git(&["show", &format!("{theirs}:list")]).contains(" purged"));
+}
+
+#[test]
+fn a_merge_by_hand_in_a_linked_worktree_goes_too() {
+    let scene = Scene::new();
+    let here = scene.here();
+    here.git(&["worktree", "add", "-q", "--detach", "../linked"]);
+    let directory = here.path().join(".git/worktrees/linked");
+    std::fs::create_dir(directory.join("NOTES_MERGE_WORKTREE")).expect("a folder");
+    std::fs::write(directory.join("NOTES_MERGE_WORKTREE").join(&scene.id), secret()).expect("a file");
+    std::fs::write(directory.join("NOTES_MERGE_REF"), format!("ref: {LEDGER}\n")).expect("a file");
+    scene.purge_all();
+    scene.is_clean(&here);
+}
+
+#[test]
+fn a_damaged_object_keeps_nobody_from_purging() {
+    let scene = Scene::new();
+    let here = scene.here();
+    let text = "of somebody's own\n".repeat(40);
+    scene.repo.write("own", &text);
+    let own = here.git(&["hash-object", "-w", "own"]);
+    let file = here.path().join(".git/objects").join(&own[..2]).join(&own[2..]);
+    let mut bytes = std::fs::read(&file).expect("loose");
+    let end = bytes.len();
+    bytes[end - 6..].fill(0);
+    std::fs::remove_file(&file).expect("removed");
+    std::fs::write(&file, bytes).expect("damaged");
+    let event = event_of(&here, &scene.id, "attempt.started");
+    here.incident(&["purge", "text", &event, "-y"]).expect(0);
+    let note = here.git(&["notes", "--ref=incidents", "show", &scene.id]);
+    let line = note.lines().find(|l| l.contains("\"attempt.started\"")).expect("the event");
+    assert!(!line.contains(&secret()), "{line}");
+}
+
+#[test]
 fn packed_secrets_go_and_other_objects_stay() {
     let scene = Scene::new();
     let here = scene.here();

@@ -61,11 +61,12 @@ fn lines(mut command: Command, mut each: impl FnMut(&str)) -> Result<bool> {
     Ok(child.wait()?.success())
 }
 
-/// Hands over every blob of the object store, reachable or not, that may hold an event.
+/// Hands over every blob of the object store, reachable or not, that may hold an event. Returns those that cannot be
+/// read.
 ///
 /// # Errors
 /// The object store cannot be read.
-pub fn each_blob(repo: &Repo, mut each: impl FnMut(&Oid, &[u8])) -> Result<()> {
+pub fn each_blob(repo: &Repo, mut each: impl FnMut(&Oid, &[u8])) -> Result<Vec<Oid>> {
     let mut blobs = Vec::new();
     let format = "--batch-check=%(objectname) %(objecttype) %(objectsize)";
     let well = lines(git(repo, &["cat-file", "--batch-all-objects", "--unordered", format]), |line| {
@@ -89,14 +90,19 @@ fn unreadable() -> Error {
     Error::refused("the objects of this repository cannot all be listed").hint("check it with: git fsck")
 }
 
-fn read_in_parts(repo: &Repo, blobs: &[Oid], each: &mut impl FnMut(&Oid, &[u8])) -> Result<()> {
+fn read_in_parts(repo: &Repo, blobs: &[Oid], each: &mut impl FnMut(&Oid, &[u8])) -> Result<Vec<Oid>> {
+    let mut damaged = Vec::new();
     for part in blobs.chunks(100_000) {
         bulk::read_blobs(repo, part, |i, bytes| {
-            each(&part[i], &bytes?);
+            // A damaged one shows nothing, and must not keep the others from being searched.
+            match bytes {
+                Ok(bytes) => each(&part[i], &bytes),
+                Err(_) => damaged.push(part[i].clone()),
+            }
             Ok(())
         })?;
     }
-    Ok(())
+    Ok(damaged)
 }
 
 /// Names of all objects below some commits that are not below others, as far as they are here.
@@ -128,7 +134,7 @@ pub fn read_those_here(repo: &Repo, oids: &[Oid], mut each: impl FnMut(&Oid, &[u
         })
         .cloned()
         .collect();
-    read_in_parts(repo, &blobs, &mut each)
+    read_in_parts(repo, &blobs, &mut each).map(drop)
 }
 
 /// Removes objects that nothing reaches.

@@ -110,7 +110,9 @@ impl Session {
             if !crate::model::id::is_lower_hex(id) || id.len() < super::locate::SHORTEST_PREFIX {
                 return Err(Error::usage(format!("{id:?} is no event's id"))
                     .because("it takes 7 hexadecimal digits or more")
-                    .hint("the ids stand in: git incident show --json, git incident export --ledger"));
+                    .hint(
+                        "the ids stand in: git incident show --json, git incident export --format ledger",
+                    ));
             }
         }
         let mut found: BTreeMap<usize, BTreeMap<EventId, Doomed>> = BTreeMap::new();
@@ -140,8 +142,9 @@ impl Session {
                 [_] => plan.events.extend(matching),
                 [] if erased.contains(&i) => {}
                 [] => {
-                    return Err(Error::refused(format!("there is no event {typed} here"))
-                        .hint("the ids stand in: git incident show --json, git incident export --ledger"));
+                    return Err(Error::refused(format!("there is no event {typed} here")).hint(
+                        "the ids stand in: git incident show --json, git incident export --format ledger",
+                    ));
                 }
                 several => {
                     return Err(Error::refused(format!("{typed} means {} events", several.len()))

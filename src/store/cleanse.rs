@@ -4,6 +4,8 @@
 //! The ledgers say what was purged ([`Purged`]); this makes the rest of the clone agree. The same code runs where
 //! somebody purges and where the news of it arrive.
 
+mod quarantine;
+
 use std::collections::{BTreeSet, HashSet};
 
 use crate::git::erase::{self, Removal};
@@ -25,6 +27,8 @@ pub struct Cleansed {
     pub dropped: Vec<String>,
     /// Objects.
     pub removal: Removal,
+    /// Blobs of this store that are damaged, so that nobody can tell what they say.
+    pub damaged: Vec<Oid>,
     /// What was brought back on the way.
     pub mended: Vec<Mended>,
 }
@@ -45,6 +49,9 @@ impl Cleansed {
                 "; {} stand in kept packs or in borrowed object stores",
                 self.removal.out_of_reach.len()
             ));
+        }
+        for oid in &self.damaged {
+            text.push_str(&format!("; object {oid} is damaged and was not searched"));
         }
         text
     }
@@ -69,7 +76,8 @@ pub fn cleanse(repo: &Repo, signature: &git2::Signature<'_>, message: &str) -> R
     let begun_before = tombstones::is_begun(repo);
     let tree = ledger.as_ref().map(|c| notes::tree_of(repo, c)).transpose()?;
     let gone = purged.blobs_to_drop(repo, tree.as_ref())?;
-    let secret = spelled_out_in_store(repo, &purged, &gone)?;
+    let (secret, damaged) = spelled_out_in_store(repo, &purged, &gone)?;
+    done.damaged = damaged;
     let files = refs::read(repo, EVIDENCE.kept)?.map(|c| notes::tree_of(repo, &c)).transpose()?;
     let mut noted = false;
     if let Some(files) = &files {
@@ -92,6 +100,7 @@ pub fn cleanse(repo: &Repo, signature: &git2::Signature<'_>, message: &str) -> R
     }
     let own: Vec<Oid> = BOTH.iter().filter_map(|w| refs::read(repo, w.kept).ok().flatten()).collect();
     done.dropped = drop_copies(repo, &own, &secret)?;
+    quarantine::cleanse(repo, signature, message, &purged, &gone, &secret)?;
     forget(repo, &done.dropped);
     // Lines on commits say titles and conclusions in words of their own.
     lines::rebuild(repo, signature, &ledger::all(repo)?)?;
@@ -109,16 +118,21 @@ pub fn cleanse(repo: &Repo, signature: &git2::Signature<'_>, message: &str) -> R
 }
 
 /// Blobs of this store that spell out what was purged, reachable or not.
-fn spelled_out_in_store(repo: &Repo, purged: &Purged, gone: &BTreeSet<Oid>) -> Result<HashSet<Oid>> {
+fn spelled_out_in_store(
+    repo: &Repo,
+    purged: &Purged,
+    gone: &BTreeSet<Oid>,
+) -> Result<(HashSet<Oid>, Vec<Oid>)> {
+    let mut damaged = Vec::new();
     let mut secret: HashSet<Oid> = gone.iter().filter(|oid| repo.has_object(oid)).cloned().collect();
     if !purged.events.is_empty() {
-        erase::each_blob(repo, |oid, bytes| {
+        damaged = erase::each_blob(repo, |oid, bytes| {
             if purged.is_spelled_out(bytes) {
                 secret.insert(oid.clone());
             }
         })?;
     }
-    Ok(secret)
+    Ok((secret, damaged))
 }
 
 /// Whether the travelling refs or their histories hold any of the objects.
@@ -176,6 +190,7 @@ fn former_tips(repo: &Repo) -> Vec<Oid> {
     let mut names: Vec<String> = vec![lines::REF.to_owned()];
     names.extend(BOTH.iter().flat_map(|w| [w.notes.to_owned(), w.kept.to_owned()]));
     names.extend(copies(repo));
+    names.extend(quarantine::all(repo));
     let tips: BTreeSet<Oid> = names.iter().flat_map(|name| tips_of(repo, name)).collect();
     tips.into_iter().collect()
 }
@@ -216,7 +231,7 @@ fn drop_copies(repo: &Repo, own: &[Oid], secret: &HashSet<Oid>) -> Result<Vec<St
 /// Forgets where the refs stood, and what else names or holds their former content.
 fn forget(repo: &Repo, dropped: &[String]) {
     let own = BOTH.iter().flat_map(|w| [w.notes, w.kept]).map(str::to_owned);
-    for name in own.chain(copies(repo)).chain(dropped.iter().cloned()) {
+    for name in own.chain(copies(repo)).chain(quarantine::all(repo)).chain(dropped.iter().cloned()) {
         refs::forget_log(repo, &name);
     }
     // An index of the ledgers is made anew when it is needed.
@@ -227,12 +242,16 @@ fn forget(repo: &Repo, dropped: &[String]) {
             let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
         }
     }
-    // What a merge by hand left half done.
-    let unfinished = repo.git_dir().join("NOTES_MERGE_REF");
-    if std::fs::read_to_string(&unfinished).is_ok_and(|t| t.contains(LEDGER.notes)) {
-        let _ = std::fs::remove_dir_all(repo.git_dir().join("NOTES_MERGE_WORKTREE"));
-        for name in ["NOTES_MERGE_PARTIAL", "NOTES_MERGE_REF"] {
-            let _ = std::fs::remove_file(repo.git_dir().join(name));
+    // What a merge by hand left half done, in whatever worktree.
+    let linked = std::fs::read_dir(repo.common_dir().join("worktrees"));
+    let linked = linked.into_iter().flatten().flatten().map(|entry| entry.path());
+    for directory in std::iter::once(repo.common_dir().to_path_buf()).chain(linked) {
+        let unfinished = directory.join("NOTES_MERGE_REF");
+        if std::fs::read_to_string(&unfinished).is_ok_and(|t| t.contains(LEDGER.notes)) {
+            let _ = std::fs::remove_dir_all(directory.join("NOTES_MERGE_WORKTREE"));
+            for name in ["NOTES_MERGE_PARTIAL", "NOTES_MERGE_REF"] {
+                let _ = std::fs::remove_file(directory.join(name));
+            }
         }
     }
 }

@@ -208,8 +208,7 @@ fn keep(repo: &Repo, which: Travelling, commit: &Oid, old: Option<&Oid>) -> Resu
     let swap = compare_and_swap(repo, which.kept, commit, old, "git incident: keep")?;
     if swap == Swap::Done {
         // A second net: without it the kept ref still holds.
-        let _ =
-            lock::state_dir(repo).map(|d| std::fs::write(d.join(which.remembered), format!("{commit}\n")));
+        let _ = tombstones::write_whole(repo, which.remembered, format!("{commit}\n").as_bytes());
     }
     Ok(swap)
 }

@@ -185,10 +185,19 @@ impl Purged {
     }
 }
 
-fn write_whole(repo: &Repo, name: &str, bytes: &[u8]) -> Result<()> {
+/// Writes a file of this store's state beside its place and moves it there: never half, and through no link.
+///
+/// # Errors
+/// The repository cannot be written.
+pub(super) fn write_whole(repo: &Repo, name: &str, bytes: &[u8]) -> Result<()> {
     use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
     let directory = lock::state_dir(repo)?;
-    let mut file = tempfile::Builder::new().prefix(name).tempfile_in(&directory)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(name)
+        // As far as the umask allows, as any file: others may write here too.
+        .permissions(std::fs::Permissions::from_mode(0o666))
+        .tempfile_in(&directory)?;
     file.write_all(bytes)?;
     file.persist(directory.join(name)).map_err(|e| e.error)?;
     Ok(())

@@ -156,14 +156,14 @@ impl Check<'_> {
         }
         if together.len() < bulk::WORTH_A_PROCESS {
             for (key, blob) in together {
-                let bytes = self.repo.blob(&blob)?;
-                self.one(&key, &bytes)?;
+                let bytes = self.repo.blob(&blob);
+                self.one_read(&key, bytes)?;
             }
             return Ok(());
         }
         let blobs: Vec<Oid> = together.iter().map(|(_, blob)| blob.clone()).collect();
         let repo = self.repo;
-        bulk::read_blobs(repo, &blobs, |i, bytes| self.one(&together[i].0, &bytes?))
+        bulk::read_blobs(repo, &blobs, |i, bytes| self.one_read(&together[i].0, bytes))
     }
 
     /// The bytes of a note that may be large, missing, or no blob at all; `None` after telling so.
@@ -176,13 +176,24 @@ impl Check<'_> {
                     total += size;
                     if total > MAX_NOTE {
                         let text = format!("its note has {size} bytes: more than {MAX_NOTE} are not read");
+                        if self.is_known_anchor(key) {
+                            // An incident of ours, whatever else somebody wrote into its note.
+                            self.tell(Problem::error("note-size", LEDGER.notes, text).key(key));
+                            return None;
+                        }
                         self.tell(
                             Problem::error("note-size", LEDGER.notes, text.clone()).key(key).repairable(),
                         );
                         self.move_aside(key, text);
                         return None;
                     }
-                    texts.extend(self.repo.blob(&from_git(*blob)).ok());
+                    match self.repo.blob(&from_git(*blob)) {
+                        Ok(text) => texts.push(text),
+                        Err(error) => {
+                            self.unreadable(key, &error);
+                            return None;
+                        }
+                    }
                 }
                 Stored::Missing if self.partial => {
                     let text = "its note was not fetched (partial clone): `git incident show` fetches it";
@@ -208,6 +219,30 @@ impl Check<'_> {
             }
         }
         Some(if texts.len() == 1 { texts.remove(0) } else { union_of_lines(&texts) })
+    }
+
+    /// A note whose bytes may turn out to be damaged only when they are read.
+    fn one_read(&mut self, key: &Oid, bytes: Result<Vec<u8>>) -> Result<()> {
+        match bytes {
+            Ok(bytes) => self.one(key, &bytes),
+            Err(error) => {
+                self.unreadable(key, &error);
+                Ok(())
+            }
+        }
+    }
+
+    fn unreadable(&mut self, key: &Oid, error: &crate::model::Error) {
+        let text = format!("its note cannot be read: {error}");
+        self.tell(Problem::error("note-missing", LEDGER.notes, text).key(key));
+    }
+
+    /// Whether a key names an event with which a ledger or a segment begins, and which is here.
+    fn is_known_anchor(&self, key: &Oid) -> bool {
+        self.small_blob(key).is_some_and(|bytes| {
+            let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+            matches!(Line::parse(line), Line::Event(_)) && is_anchor(key, line)
+        })
     }
 
     fn move_aside(&mut self, key: &Oid, reason: impl Into<Cow<'static, str>>) {

@@ -15,6 +15,7 @@ use crate::model::{Error, Oid, Result};
 use super::super::guard;
 use super::super::ledger;
 use super::super::lines::{self, REF};
+use super::super::tombstones;
 use super::super::travelling::{BOTH, EVIDENCE, LEDGER, Travelling, union_of, union_of_lines};
 use super::projection::is_ours;
 use super::{Aside, Plan, check};
@@ -130,7 +131,7 @@ fn remember(repo: &Repo, which: Travelling, repaired: &mut Vec<Repaired>) -> Res
     let Some(kept) = refs::read(repo, which.kept)? else { return Ok(()) };
     let path = lock::state_dir(repo)?.join(which.remembered);
     if path.exists() && guard::named_in_file(repo, which).is_none_or(|c| c != kept && !repo.is_commit(&c)) {
-        std::fs::write(&path, format!("{kept}\n"))
+        tombstones::write_whole(repo, which.remembered, format!("{kept}\n").as_bytes())
             .map_err(|e| Error::refused(format!("{} cannot be written", path.display())).because(e))?;
         repaired.push(of(which.kept, None, format!("the file incident/{} names it again", which.remembered)));
     }
