@@ -93,11 +93,11 @@ pub(super) fn number(text: &str) -> Option<u64> {
         "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
         "twelve",
     ];
+    const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
     let lower = text.to_lowercase();
     if let Some(at) = WORDS.iter().position(|w| *w == lower) {
         return Some(at as u64);
     }
-    const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
     if let Some(at) = TENS.iter().position(|w| *w == lower) {
         return Some(at as u64 * 10 + 20);
     }
