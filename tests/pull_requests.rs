@@ -503,7 +503,7 @@ fn a_token_of_github_actions_updates_what_a_token_of_actions_opened() {
         quiet(common::finish(command.env("GH_TOKEN", token_of("actions")).output()))
     };
     actions().expect(0);
-    actions().refuses(1).says("nobody's");
+    actions().refuses(1).says("a token without a person");
     the().fake.change_pull("ada/actions", |pull| pull.author = "github-actions[bot]".into());
     actions().expect(0).says("says that already");
 }
