@@ -1,6 +1,6 @@
 //! `doctor`: what can go wrong without anybody noticing, why it matters, and the command that mends it.
 //!
-//! One file for each family of checks, all of them in [`FAMILIES`]. A family that cannot look says so; the others look
+//! One file for each family of checks, all of them in `FAMILIES`. A family that cannot look says so; the others look
 //! all the same, also where no session opens. Nothing is written, fetched or run but git, and the programs that
 //! tell of GPUs.
 
