@@ -124,8 +124,8 @@ fn every_key_arrives() {
     let compare = config.gate("v3-correctness").unwrap();
     assert_eq!(compare.kind, GateKind::Compare);
     assert_eq!((compare.device.clone(), compare.gpus), (Device::Cuda, Some(2)));
-    assert_eq!(compare.policy, Some(Policy::Allclose));
-    assert_eq!(compare.rtol.as_ref().unwrap().canonical(), "5e-2");
+    assert_eq!(compare.compare.policy, Some(Policy::Allclose));
+    assert_eq!(compare.compare.rtol.as_ref().unwrap().canonical(), "5e-2");
     assert!(compare.is_due(["README.md", "deep/er/x.cu"].into_iter()));
     assert!(!compare.is_due(["README.md"].into_iter()));
     assert!(config.gate("unit").unwrap().is_due(["README.md"].into_iter()), "no paths: always");
@@ -231,8 +231,8 @@ fn each_mistake_is_named() {
         (gate("atol = 1e-2"), ":5:1: \"atol\" has no meaning for a gate of kind \"command\""),
         (gate("repeat = 3"), "has no meaning"),
         (gate("gpus = 1"), "needs a device that is a GPU"),
-        (gate("device = \"tpu\""), "must be any, cpu, cuda, hip or custom:"),
-        (gate("device = \"custom: \""), "must be any, cpu, cuda, hip or custom:"),
+        (gate("device = \"tpu\""), "must be any, cpu, cuda, hip, emulated or custom:"),
+        (gate("device = \"custom: \""), "must be any, cpu, cuda, hip, emulated or custom:"),
         (gate("run = \"y\""), "duplicate key"),
         ("[[gate]]\nid = \"a\"\nkind = \"command\"".into(), ":1:1: a gate of kind \"command\" needs \"run\""),
         (

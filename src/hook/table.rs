@@ -67,6 +67,9 @@ fn row(result: &GateResult, width: usize) -> Line {
 }
 
 fn details(result: &GateResult, lines: &mut Vec<Line>) {
+    for line in &result.lines {
+        lines.push(Line::new(Tone::Plain, format!("  {line}")));
+    }
     if !result.output.is_empty() {
         lines.push(Line::new(Tone::Quiet, format!("the end of what {} said:", result.gate)));
         for line in result.output.lines() {

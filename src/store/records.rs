@@ -72,6 +72,9 @@ pub struct Record {
     /// Whether the working directory held nothing from before.
     #[serde(default)]
     pub fresh: bool,
+    /// What the gate's kind found: counts, maxima, findings. Null when the verdict says it all.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub details: serde_json::Value,
     /// The device it ran on, in words.
     #[serde(default)]
     pub device: String,

@@ -146,6 +146,7 @@ fn view(result: &GateResult) -> Value {
         // Decimal seconds as text: views hold no floating-point numbers.
         "seconds": format!("{}.{:03}", result.millis / 1000, result.millis % 1000),
         "command": result.command,
+        "details": result.details,
         "commit": result.commit,
     })
 }

@@ -128,7 +128,7 @@ fn devices(config: &Config) -> Vec<Check> {
     let mut gpus: Option<Vec<device::Gpu>> = None;
     for gate in &config.gates {
         let vendor = match &gate.device {
-            Device::Any | Device::Cpu => continue,
+            Device::Any | Device::Cpu | Device::Emulated => continue,
             Device::Cuda => "nvidia",
             Device::Hip => "amd",
             Device::Custom(_) => {

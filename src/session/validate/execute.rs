@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use super::super::running::Scratch;
-use super::{Job, Progress, Run, Session};
+use super::{Job, Progress, Run, Session, kinds};
 use crate::config::Device;
 use crate::git::program::scrubbed_environment;
 use crate::git::worktree::{Freshness, ValidationWorktree};
@@ -44,6 +46,10 @@ pub(super) struct Ran {
     pub(super) fresh: bool,
     pub(super) output: Vec<u8>,
     pub(super) hung: bool,
+    /// What the kind found, for the record.
+    pub(super) details: Value,
+    /// The same for people.
+    pub(super) lines: Vec<String>,
 }
 
 /// `/bin/sh -c`, with nothing to read: a gate that asks must not wait for an answer.
@@ -98,6 +104,8 @@ impl Run<'_> {
             fresh: checkout.freshness == Freshness::Fresh,
             output: Vec::new(),
             hung: false,
+            details: Value::Null,
+            lines: Vec::new(),
         };
         if !checkout.missing.is_empty() {
             ran.reason = checkout.missing.join("; ");
@@ -162,24 +170,28 @@ impl Run<'_> {
                 return Ok(Executed::Ran(ran));
             }
         }
-        let wanted = job.gate.repetitions();
-        let command = job.gate.run.as_deref().unwrap_or_default();
+        let Some(kind) = kinds::of(job.gate.kind) else {
+            return Err(Error::bug(format!("a gate of kind {} cannot run", job.gate.kind.word())));
+        };
+        let site = kinds::Site { session: self.session, job, worktree: &checkout.path, out: &out };
+        let steps = kind.steps(&site)?;
         let mut ends = Vec::new();
-        for number in 1..=wanted {
-            (self.watch)(Progress::Run(job, number, wanted));
-            let Some(end) = once(command, &mut ran)? else {
+        for (number, step) in steps.iter().enumerate() {
+            (self.watch)(Progress::Run(job, number as u32 + 1, steps.len() as u32));
+            let Some(end) = once(&step.command, &mut ran)? else {
                 return Ok(Executed::OutOfTime);
             };
             let passed = end == End::Exit(0);
             ran.runs += 1;
             ran.passes += u32::from(passed);
             ends.push(end);
-            if !passed {
+            if !passed && !step.go_on {
                 break;
             }
         }
-        let judged = gate::judge(job.gate.kind.word(), &ends, wanted);
+        let judged = kind.judge(&site, &ends, &ran.output)?;
         (ran.verdict, ran.reason) = (judged.verdict, judged.reason);
+        (ran.details, ran.lines) = (judged.details, judged.lines);
         if ran.verdict == Verdict::Pass && matches!(job.gate.device, Device::Cuda | Device::Hip) {
             ran.verdict = Verdict::Inconclusive;
             ran.reason =

@@ -47,6 +47,8 @@ impl Machine {
     pub(super) fn look(&self, session: &Session, gate: &Gate) -> Result<Presence> {
         let class = match &gate.device {
             Device::Any | Device::Cpu => self.processor(),
+            // It says what it is, and no class of a GPU is like it.
+            Device::Emulated => format!("emulated/{}", self.processor()),
             Device::Cuda | Device::Hip => {
                 let vendor = if gate.device == Device::Cuda { "nvidia" } else { "amd" };
                 match self.gpus(vendor, &gate.environment, gate.gpus.unwrap_or(1)) {

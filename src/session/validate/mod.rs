@@ -6,6 +6,7 @@
 //! | `range` | the commits on the way, their incidents, the merge base |
 //! | `machine` | the device a gate needs, its class, the environment's digest |
 //! | `execute` | one gate in the validation worktree |
+//! | `kinds` | what each kind of gate runs and how it is judged, one file each |
 //! | `remember` | records, ledger events, durations |
 //! | `proof` | what is known of a gate without running it |
 //! | `pending` | gates that wait for a device |
@@ -13,6 +14,7 @@
 
 mod background;
 mod execute;
+mod kinds;
 mod machine;
 mod pending;
 mod proof;
@@ -87,6 +89,10 @@ pub struct GateResult {
     pub command: String,
     /// The end of its output, when it did not pass.
     pub output: String,
+    /// What its kind found, canonical JSON; null when the verdict says it all.
+    pub details: serde_json::Value,
+    /// The same in lines for people.
+    pub lines: Vec<String>,
     /// Not run for want of a device, which the policy allows here.
     pub deferred: bool,
 }

@@ -63,6 +63,7 @@ impl Run<'_> {
         result.record = Some(crate::git::Repo::blob_name(&descriptor.line()?)?);
         result.cached = true;
         result.millis = record.millis;
+        result.details = record.details.clone();
         if record.verdict != Verdict::Pass
             && let Some(evidence) = &record.evidence
         {
@@ -85,6 +86,8 @@ impl Run<'_> {
         let mut result = job.result(ran.verdict, ran.reason.clone());
         result.device.clone_from(&found.class);
         result.millis = ran.millis;
+        result.details = ran.details.clone();
+        result.lines.clone_from(&ran.lines);
         let output = redact::redact(&ran.output).bytes.into_owned();
         if ran.verdict != Verdict::Pass {
             result.output = last_lines(&output);
@@ -141,6 +144,7 @@ impl Session {
             passes: ran.passes,
             millis: ran.millis,
             fresh: ran.fresh,
+            details: ran.details.clone(),
             device: found.class.clone(),
             environment: found.environment.clone(),
             output_sha256: stored.sha256,

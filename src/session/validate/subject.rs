@@ -85,6 +85,8 @@ impl Job {
             millis: 0,
             command: self.gate.run.clone().unwrap_or_default(),
             output: String::new(),
+            details: serde_json::Value::Null,
+            lines: Vec::new(),
             deferred: false,
         }
     }

@@ -4,7 +4,7 @@ use super::{End, Judged, one};
 use crate::model::status::Verdict;
 
 /// Judges the run.
-pub(super) fn judge(runs: &[End], _wanted: u32) -> Judged {
+pub fn judge(runs: &[End]) -> Judged {
     runs.last().map_or_else(|| Judged::new(Verdict::NotRun, "it did not run"), one)
 }
 
@@ -28,10 +28,10 @@ mod tests {
             (End::Hang(Limit::Silence), Verdict::Fail, "hang"),
             (End::NotStarted("no shell".into()), Verdict::NotRun, "no shell"),
         ] {
-            let judged = judge(std::slice::from_ref(&end), 1);
+            let judged = judge(std::slice::from_ref(&end));
             assert_eq!(judged.verdict, verdict, "{end:?}");
             assert!(judged.reason.contains(word), "{judged:?}");
         }
-        assert_eq!(judge(&[], 1).verdict, Verdict::NotRun);
+        assert_eq!(judge(&[]).verdict, Verdict::NotRun);
     }
 }

@@ -1,11 +1,14 @@
 //! What the results of a gate's runs mean, one file per kind.
 //!
-//! To add a kind: write its file with a function that judges, and name it in `KINDS`.
+//! To add a kind: write its file with a function that judges, give it a way to run in `session::validate::kinds`, and
+//! name it in `KINDS`.
+
+use serde_json::Value;
 
 use crate::model::status::Verdict;
 
-mod command;
-mod repeat;
+pub mod command;
+pub mod repeat;
 
 /// Which limit a run met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,36 +39,32 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Why; empty for a plain pass.
     pub reason: String,
+    /// What was found, for the record and for `--json`: canonical JSON, so decimals are strings. Null when the verdict
+    /// says it all.
+    pub details: Value,
+    /// What was found, in lines for people.
+    pub lines: Vec<String>,
 }
 
 impl Judged {
-    fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
-        Self { verdict, reason: reason.into() }
+    /// A verdict with its reason, and nothing else to say.
+    pub fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
+        Self { verdict, reason: reason.into(), details: Value::Null, lines: Vec::new() }
     }
 }
 
-/// Judges the runs so far of `wanted` ones.
-type Judge = fn(runs: &[End], wanted: u32) -> Judged;
-
 /// The kinds that this version runs, by their word in the configuration.
-const KINDS: [(&str, Judge); 2] = [("command", command::judge), ("repeat", repeat::judge)];
+const KINDS: [&str; 2] = ["command", "repeat"];
 
 /// Why a kind cannot be run; `None` when it can.
 pub fn unsupported(kind: &str) -> Option<Judged> {
-    let known = KINDS.iter().any(|(word, _)| *word == kind);
-    (!known).then(|| {
-        let reason =
-            format!("this version runs command and repeat gates; kind {kind} comes with a later one");
+    (!KINDS.contains(&kind)).then(|| {
+        let reason = format!(
+            "this version runs gates of the kinds {}; kind {kind} comes with a later one",
+            KINDS.join(", ")
+        );
         Judged::new(Verdict::NotRun, reason)
     })
-}
-
-/// What the runs of a gate of that kind mean.
-pub fn judge(kind: &str, runs: &[End], wanted: u32) -> Judged {
-    match KINDS.iter().find(|(word, _)| *word == kind) {
-        Some((_, judge)) => judge(runs, wanted),
-        None => unsupported(kind).unwrap_or_else(|| Judged::new(Verdict::NotRun, "unknown kind")),
-    }
 }
 
 /// What the preparation's end means; `None` when the gate may go on.
@@ -76,7 +75,7 @@ pub fn prepared(end: &End) -> Option<Judged> {
 }
 
 /// What one run says by itself.
-fn one(end: &End) -> Judged {
+pub fn one(end: &End) -> Judged {
     match end {
         End::Exit(0) => Judged::new(Verdict::Pass, ""),
         End::Exit(125) => {
@@ -104,11 +103,10 @@ mod tests {
 
     #[test]
     fn kinds_of_later_versions_never_pass() {
-        for kind in ["compare", "kernel", "sanitizer", "build", "perf", "nonsense"] {
-            let judged = judge(kind, &[End::Exit(0)], 1);
+        for kind in ["perf", "nonsense"] {
+            let judged = unsupported(kind).unwrap();
             assert_eq!(judged.verdict, Verdict::NotRun, "{kind}");
             assert!(judged.reason.contains(kind));
-            assert_eq!(unsupported(kind), Some(judged));
         }
         assert_eq!(unsupported("command"), None);
     }

@@ -4,7 +4,7 @@ use super::{End, Judged, one};
 use crate::model::status::Verdict;
 
 /// Judges the runs. The first that does not pass decides; too few runs decide nothing.
-pub(super) fn judge(runs: &[End], wanted: u32) -> Judged {
+pub fn judge(runs: &[End], wanted: u32) -> Judged {
     for (index, run) in runs.iter().enumerate() {
         let judged = one(run);
         if judged.verdict != Verdict::Pass {

@@ -1,17 +1,28 @@
 //! `[[gate]]`: one check that a commit must pass.
 //!
-//! Every kind's keys are read and checked here, also those of kinds that only a later version runs, so
-//! that a file written for both is valid for both.
+//! The keys that every kind has are read here; those of one kind in its own file: its struct, `KEYS`, how they
+//! are read, written canonically and checked.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::decimal::Decimal;
 use super::glob;
 use super::section::Section;
 use super::values;
+
+pub mod build;
+pub mod compare;
+pub mod device;
+pub mod kernel;
+pub mod sanitizer;
+
+pub use build::Build;
+pub use compare::{Compare, Policy};
+pub use device::Device;
+pub use kernel::Kernel;
+pub use sanitizer::Sanitizer;
 
 /// What a gate does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,49 +69,6 @@ impl GateKind {
     }
 }
 
-/// What a gate needs to run on.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub enum Device {
-    /// Whatever there is.
-    #[default]
-    Any,
-    /// The processor, named on purpose.
-    Cpu,
-    /// An NVIDIA GPU.
-    Cuda,
-    /// An AMD GPU.
-    Hip,
-    /// Something that this command finds (exit status 0).
-    Custom(String),
-}
-
-impl Device {
-    /// The word in the file.
-    pub fn word(&self) -> String {
-        match self {
-            Self::Any => "any".into(),
-            Self::Cpu => "cpu".into(),
-            Self::Cuda => "cuda".into(),
-            Self::Hip => "hip".into(),
-            Self::Custom(probe) => format!("custom:{probe}"),
-        }
-    }
-}
-
-/// How a comparison judges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Policy {
-    /// Within `atol` + `rtol` × |reference|.
-    Allclose,
-    /// No worse than the protected branch's version.
-    Baseline,
-    /// Every bit the same.
-    Bitwise,
-}
-
-const POLICIES: [(&str, Policy); 3] =
-    [("allclose", Policy::Allclose), ("baseline", Policy::Baseline), ("bitwise", Policy::Bitwise)];
-
 /// How often a gate of kind `repeat` runs when it does not say.
 pub const DEFAULT_REPEAT: u32 = 5;
 
@@ -123,16 +91,14 @@ pub struct Gate {
     pub prepare: Option<String>,
     /// `run`: the shell command.
     pub run: Option<String>,
-    /// `policy` of comparing kinds.
-    pub policy: Option<Policy>,
-    /// `reference`: a file below `$GATE_OUT`.
-    pub reference: Option<String>,
-    /// `candidate`: a file below `$GATE_OUT`.
-    pub candidate: Option<String>,
-    /// `atol`: absolute tolerance.
-    pub atol: Option<Decimal>,
-    /// `rtol`: relative tolerance.
-    pub rtol: Option<Decimal>,
+    /// What kinds that compare have beside that.
+    pub compare: Compare,
+    /// What a `build` gate has beside that.
+    pub build: Build,
+    /// What a `kernel` gate has beside that.
+    pub kernel: Kernel,
+    /// What a `sanitizer` gate has beside that.
+    pub sanitizer: Sanitizer,
     /// `cache`: paths that cleaning the worktree leaves alone.
     pub cache: Vec<String>,
     /// `timeout` of one run.
@@ -195,17 +161,10 @@ impl Gate {
         }
         let millis =
             |duration: &Option<Duration>| duration.map(|duration| json!(duration.as_millis() as u64));
-        let decimal = |decimal: &Option<Decimal>| decimal.as_ref().map(|decimal| json!(decimal.canonical()));
         let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
-        let policy = self.policy.and_then(|set| POLICIES.iter().find(|(_, policy)| *policy == set));
         let single = [
             ("prepare", text(&self.prepare)),
             ("run", text(&self.run)),
-            ("policy", policy.map(|(word, _)| json!(word))),
-            ("reference", text(&self.reference)),
-            ("candidate", text(&self.candidate)),
-            ("atol", decimal(&self.atol)),
-            ("rtol", decimal(&self.rtol)),
             ("timeout", millis(&self.timeout)),
             ("idle", millis(&self.idle)),
             ("gpus", self.gpus.map(|gpus| json!(gpus))),
@@ -215,6 +174,10 @@ impl Gate {
                 map.insert(key.into(), value);
             }
         }
+        self.compare.canonical(&mut map);
+        self.build.canonical(&mut map);
+        self.kernel.canonical(&mut map);
+        self.sanitizer.canonical(&mut map);
         // Sorted here, whatever order the map keeps: a feature of a dependency must not move digests.
         let mut entries: Vec<(String, Value)> = map.into_iter().collect();
         entries.sort_by(|a, b| a.0.cmp(&b.0));
@@ -240,7 +203,7 @@ pub(super) fn read(mut section: Section<'_, '_>) -> Option<Gate> {
         section.hint("write kind = \"command\" for a check that one command decides");
     }
     let kind = section.choice("kind", &KINDS);
-    let device = read_device(&mut section);
+    let device = device::read(&mut section);
     let gate = Gate {
         id: id.clone().unwrap_or_default(),
         kind: kind.unwrap_or(GateKind::Command),
@@ -250,11 +213,10 @@ pub(super) fn read(mut section: Section<'_, '_>) -> Option<Gate> {
         pin: section.list("pin", values::path).unwrap_or_default(),
         prepare: section.string("prepare"),
         run: section.string("run"),
-        policy: section.choice("policy", &POLICIES),
-        reference: section.path("reference"),
-        candidate: section.path("candidate"),
-        atol: section.decimal("atol"),
-        rtol: section.decimal("rtol"),
+        compare: Compare::read(&mut section),
+        build: Build::read(&mut section),
+        kernel: Kernel::read(&mut section),
+        sanitizer: Sanitizer::read(&mut section),
         cache: section.list("cache", values::path).unwrap_or_default(),
         timeout: section.duration("timeout"),
         idle: section.duration("idle"),
@@ -289,27 +251,6 @@ fn read_id(section: &mut Section<'_, '_>) -> Option<String> {
     None
 }
 
-fn read_device(section: &mut Section<'_, '_>) -> Device {
-    let words = [("any", Device::Any), ("cpu", Device::Cpu), ("cuda", Device::Cuda), ("hip", Device::Hip)];
-    let Some(word) = section.string("device") else {
-        return Device::Any;
-    };
-    if let Some((_, device)) = words.iter().find(|(known, _)| *known == word) {
-        return device.clone();
-    }
-    match word.strip_prefix("custom:").map(str::trim).filter(|probe| !probe.is_empty()) {
-        Some(probe) => return Device::Custom(probe.to_owned()),
-        None => section.problem(
-            "device",
-            format!(
-                "\"device\" in [[gate]] must be any, cpu, cuda, hip or custom:<probe command>, not {}",
-                values::shown(&word)
-            ),
-        ),
-    }
-    Device::Any
-}
-
 /// What the kind needs, and what it cannot use: a key without effect would be a check that is not made.
 fn check_kind(gate: &Gate, section: &mut Section<'_, '_>) {
     let kind = gate.kind;
@@ -322,26 +263,26 @@ fn check_kind(gate: &Gate, section: &mut Section<'_, '_>) {
         section.problem("run", format!("a gate of kind \"{word}\" needs \"run\""));
         section.hint("write run = \"…\", the command that decides");
     }
-    if kind == GateKind::Compare {
-        for key in ["reference", "candidate"] {
-            if !section.has(key) {
-                section.problem(key, format!("a gate of kind \"compare\" needs \"{key}\""));
-                section.hint("name the files that run writes below $GATE_OUT");
-            }
-        }
-    }
     let useless = |keys: &[&'static str], used: bool| if used { Vec::new() } else { keys.to_vec() };
-    let mut keys = useless(&["policy", "reference", "candidate", "atol", "rtol"], kind.compares());
+    let mut keys = useless(compare::KEYS, kind.compares());
+    keys.extend(useless(build::KEYS, kind == GateKind::Build));
+    keys.extend(useless(kernel::KEYS, kind == GateKind::Kernel));
+    keys.extend(useless(sanitizer::KEYS, kind == GateKind::Sanitizer));
     keys.extend(useless(&["repeat"], kind.repeats()));
     for key in keys {
         if section.has(key) {
             section.problem_at_key(key, format!("\"{key}\" has no meaning for a gate of kind \"{word}\""));
         }
     }
-    for key in ["atol", "rtol"] {
-        if section.has(key) && gate.policy == Some(Policy::Bitwise) {
-            section.problem_at_key(key, format!("\"{key}\" has no meaning with policy \"bitwise\""));
+    match kind {
+        GateKind::Compare | GateKind::Perf => gate.compare.check(kind, section),
+        GateKind::Kernel => {
+            gate.compare.check(kind, section);
+            gate.kernel.check(section);
         }
+        GateKind::Build => gate.build.check(section),
+        GateKind::Sanitizer => gate.sanitizer.check(section),
+        GateKind::Command | GateKind::Repeat => {}
     }
     if gate.gpus.is_some() && matches!(gate.device, Device::Any | Device::Cpu) {
         section.problem_at_key("gpus", "\"gpus\" needs a device that is a GPU");
