@@ -113,6 +113,15 @@ impl<'a> File<'a> {
         }
     }
 
+    /// The same file, taken by its own word where it has one: what was declared holds for raw files alone.
+    #[must_use]
+    pub fn by_its_own_word(mut self) -> Self {
+        if !matches!(self.contents, Contents::Raw(_)) {
+            self.declared = Declared::default();
+        }
+        self
+    }
+
     /// Whether the format has names.
     pub fn has_names(&self) -> bool {
         matches!(self.contents, Contents::Npz(_) | Contents::Safetensors(_))
