@@ -3,7 +3,7 @@
 use crate::cli::Reply;
 use crate::cli::ui::{Style, Text};
 use crate::model::{Error, Kind as Class, Result};
-use crate::session::compare::answer::{Named, answer, passed, view};
+use crate::session::compare::answer::{Named, answer, figures, passed, view};
 use crate::session::compare::device::{self, Choice};
 use crate::session::compare::{Kind, Place, Request, Rules};
 use crate::validate::tensor::{Declared, Dtype};
@@ -178,7 +178,7 @@ fn text(all: &[Named]) -> Text {
     for named in all {
         let (style, word) = if named.comparison.passed { (Style::Green, "pass") } else { (Style::Red, "fail") };
         text = text.plain("  ").styled(style, word);
-        text.add_line(format!("  {:<width$}  {}", name(named), named.comparison.figures()));
+        text.add_line(format!("  {:<width$}  {}", name(named), figures(&named.comparison)));
     }
     for named in failing.iter().take(SHOWN_WHOLE) {
         text = whole(text.line("").styled(Style::Bold, name(named)).line(""), named);
@@ -194,15 +194,12 @@ fn name(named: &Named) -> &str {
     named.name.as_deref().unwrap_or_default()
 }
 
-fn whole(mut text: Text, named: &Named) -> Text {
-    let comparison = &named.comparison;
-    text = if comparison.passed {
-        text.styled(Style::Green, "match").line(format!(": {}", comparison.figures()))
-    } else {
-        text.styled(Style::Red, "mismatch").line(format!(": {}", comparison.reason))
-    };
-    for line in comparison.lines() {
-        text.add_line(format!("  {line}"));
+fn whole(text: Text, named: &Named) -> Text {
+    let (style, word) =
+        if named.comparison.passed { (Style::Green, "match") } else { (Style::Red, "mismatch") };
+    let mut text = text.styled(style, word).plain(": ");
+    for (at, line) in named.comparison.lines().iter().enumerate() {
+        text.add_line(if at == 0 { line.clone() } else { format!("  {line}") });
     }
     text
 }

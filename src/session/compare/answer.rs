@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Request, each_pair};
 use crate::device::map::Mapped;
 use crate::model::Result;
-use crate::validate::compare::{Comparison, Device};
+use crate::validate::compare::{Comparison, Device, short};
 
 /// A comparison with its name.
 #[derive(Debug, Clone)]
@@ -24,6 +24,29 @@ pub fn answer(request: &Request, device: &dyn Device) -> Result<Vec<Named>> {
     each_pair(request, &Mapped::open, |loaded| {
         Ok(Named { name: loaded.name.map(str::to_owned), comparison: loaded.compare(device)? })
     })
+}
+
+/// A comparison in one line of figures.
+pub fn figures(comparison: &Comparison) -> String {
+    let found = &comparison.summary;
+    let differ = match found.mismatches {
+        0 => "all match".to_owned(),
+        count => format!("{count} do not match"),
+    };
+    let mut figures = format!(
+        "{} elements, {differ}; largest |a−b| {}, ‖a−b‖/‖b‖ {}",
+        found.elements,
+        short(found.max_abs),
+        short(comparison.relative_norm)
+    );
+    if let Some(limit) = comparison.norm_limit.filter(|limit| comparison.relative_norm > *limit) {
+        figures += &format!(" (at most {})", short(limit));
+    }
+    let strange = found.nan.candidate + found.inf.candidate;
+    if strange > 0 {
+        figures += &format!("; {strange} NaN or infinite");
+    }
+    figures
 }
 
 /// Whether all of them pass.

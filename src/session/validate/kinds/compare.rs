@@ -12,6 +12,7 @@ use crate::device::map::Mapped;
 use crate::model::canonical::sha256_hex;
 use crate::model::status::Verdict;
 use crate::model::{Error, Result};
+use crate::session::compare::answer::figures;
 use crate::session::compare::device::{self, Choice};
 use crate::session::compare::{self as comparing, Loaded, Place, Request, Rules, each_pair};
 use crate::validate::compare::{self as engine, Comparison, Device, Pair, judge_mutants};
@@ -129,7 +130,7 @@ impl Work<'_> {
                 tensor: loaded.name.map(str::to_owned),
                 passed: comparison.passed,
                 reason: comparison.reason.clone(),
-                figures: comparison.figures(),
+                figures: figures(&comparison),
                 lines: comparison.lines(),
                 details,
             };
