@@ -145,7 +145,7 @@ impl<'a> Change<'a> {
                 at,
                 (0.0, f32::NAN),
                 |x| x * 0.95,
-                Tensor::decode_f32,
+                |tensor, start, out| tensor.decode_f32(start, out),
                 candidate,
                 |x, y| x.to_bits() == y.to_bits(),
             ),
@@ -154,7 +154,7 @@ impl<'a> Change<'a> {
                 at,
                 (0.0, f64::NAN),
                 |x| if whole { (x * 0.95).trunc() } else { x * 0.95 },
-                Tensor::decode_f64,
+                |tensor, start, out| tensor.decode_f64(start, out),
                 candidate,
                 |x, y| x.to_bits() == y.to_bits(),
             ),
@@ -166,7 +166,7 @@ impl<'a> Change<'a> {
                     let x = if signed { i128::from(x as i64) } else { i128::from(x) };
                     (x * 95 / 100) as u64
                 },
-                Tensor::decode_bits,
+                |tensor, start, out| tensor.decode_bits(start, out),
                 candidate,
                 |x, y| x == y,
             ),
