@@ -30,7 +30,9 @@ impl Place {
     /// Reads what a person typed: a file of that very name wins over a tensor in a file.
     pub fn typed(text: &str) -> Self {
         match text.rsplit_once(':') {
-            Some((file, tensor)) if !Path::new(text).exists() && !tensor.is_empty() && Path::new(file).exists() => {
+            Some((file, tensor))
+                if !Path::new(text).exists() && !tensor.is_empty() && Path::new(file).exists() =>
+            {
                 Self { file: file.into(), tensor: Some(tensor.to_owned()) }
             }
             _ => Self { file: text.into(), tensor: None },
@@ -163,11 +165,16 @@ struct Side<'a> {
 
 impl<'a> Side<'a> {
     fn open(place: &'a Place, bytes: &'a [u8], declared: &Declared) -> Result<Self> {
-        let file = File::open(&place.file.to_string_lossy(), bytes, declared).map_err(|error| at(error, place))?;
+        let file =
+            File::open(&place.file.to_string_lossy(), bytes, declared).map_err(|error| at(error, place))?;
         Ok(Self { file, place, bytes })
     }
 
-    fn maybe(place: Option<&'a Place>, bytes: Option<&'a Mapped>, declared: &Declared) -> Result<Option<Self>> {
+    fn maybe(
+        place: Option<&'a Place>,
+        bytes: Option<&'a Mapped>,
+        declared: &Declared,
+    ) -> Result<Option<Self>> {
         place.zip(bytes).map(|(place, bytes)| Self::open(place, bytes, declared)).transpose()
     }
 
@@ -216,9 +223,11 @@ pub fn each_pair<T>(
         let reference = scaled(&first, name, reference_scale.as_ref(), block)?;
         let candidate = scaled(&second, name, scale.as_ref(), block)?;
         let baseline = baseline.as_ref().map(|side| side.tensor(name)).transpose()?;
-        belong_together(&reference, &candidate, baseline.as_ref(), request.rules.kind).map_err(|error| match name {
-            Some(name) => error.while_doing(format!("tensor {name:?} cannot be compared")),
-            None => error,
+        belong_together(&reference, &candidate, baseline.as_ref(), request.rules.kind).map_err(|error| {
+            match name {
+                Some(name) => error.while_doing(format!("tensor {name:?} cannot be compared")),
+                None => error,
+            }
         })?;
         let policy = request.rules.policy(Pair { reference: &reference, candidate: &candidate });
         let files = [first.bytes, second.bytes];
@@ -228,7 +237,11 @@ pub fn each_pair<T>(
 }
 
 /// Which tensors belong together: the two that were chosen or are alone, else those of one name.
-fn names(reference: &Side<'_>, candidate: &Side<'_>, baseline: Option<&Side<'_>>) -> Result<Vec<Option<String>>> {
+fn names(
+    reference: &Side<'_>,
+    candidate: &Side<'_>,
+    baseline: Option<&Side<'_>>,
+) -> Result<Vec<Option<String>>> {
     let several = |side: &Side<'_>| side.names().is_some_and(|names| names.len() > 1);
     if !several(reference) && !several(candidate) {
         return Ok(vec![None]);
@@ -240,7 +253,11 @@ fn names(reference: &Side<'_>, candidate: &Side<'_>, baseline: Option<&Side<'_>>
             many.place.file.display(),
             one.place.file.display()
         ))
-        .hint(format!("choose it: {}:TENSOR; there are: {}", many.place.file.display(), list(&many.file.names()))));
+        .hint(format!(
+            "choose it: {}:TENSOR; there are: {}",
+            many.place.file.display(),
+            list(&many.file.names())
+        )));
     };
     let lacks = |names: &[&str], side: &Side<'_>| {
         let own = side.file.names();
@@ -280,7 +297,12 @@ fn scaled<'a>(
 }
 
 /// Tensors of different shapes are not compared; of different types only where that is meant.
-fn belong_together(reference: &Tensor<'_>, candidate: &Tensor<'_>, baseline: Option<&Tensor<'_>>, kind: Kind) -> Result<()> {
+fn belong_together(
+    reference: &Tensor<'_>,
+    candidate: &Tensor<'_>,
+    baseline: Option<&Tensor<'_>>,
+    kind: Kind,
+) -> Result<()> {
     for (other, who) in [(Some(candidate), "candidate"), (baseline, "baseline")] {
         if let Some(other) = other.filter(|other| other.shape != reference.shape) {
             return Err(Error::refused(format!(

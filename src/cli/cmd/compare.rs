@@ -35,10 +35,12 @@ pub enum DeviceWord {
 
 /// Arguments of `compare`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Files: .npy, .npz, .safetensors; any other with --dtype and --shape. FILE:TENSOR chooses one tensor;\n\
+#[command(
+    after_help = "Files: .npy, .npz, .safetensors; any other with --dtype and --shape. FILE:TENSOR chooses one tensor;\n\
                   two files with several are compared by the tensors' names.\n\
                   Exit codes: 0 it matches, 4 it does not, 1 a file cannot be compared, 2 usage\n\
-                  Example: git incident compare ref.safetensors out.safetensors --rtol 1e-3 --atol 1e-5")]
+                  Example: git incident compare ref.safetensors out.safetensors --rtol 1e-3 --atol 1e-5"
+)]
 pub struct Args {
     /// What is right: FILE or FILE:TENSOR
     #[arg(value_name = "REF")]
@@ -176,7 +178,8 @@ fn text(all: &[Named]) -> Text {
     };
     let width = all.iter().map(|named| name(named).chars().count()).max().unwrap_or(0);
     for named in all {
-        let (style, word) = if named.comparison.passed { (Style::Green, "pass") } else { (Style::Red, "fail") };
+        let (style, word) =
+            if named.comparison.passed { (Style::Green, "pass") } else { (Style::Red, "fail") };
         text = text.plain("  ").styled(style, word);
         text.add_line(format!("  {:<width$}  {}", name(named), figures(&named.comparison)));
     }
@@ -205,7 +208,8 @@ fn whole(text: Text, named: &Named) -> Text {
 }
 
 fn tolerance(text: &str) -> std::result::Result<f64, String> {
-    let number: f64 = text.trim().parse().map_err(|_| "a decimal number is needed, such as 1e-3".to_owned())?;
+    let number: f64 =
+        text.trim().parse().map_err(|_| "a decimal number is needed, such as 1e-3".to_owned())?;
     if number.is_finite() && number >= 0.0 {
         return Ok(number);
     }
@@ -224,7 +228,8 @@ fn lengths(text: &str, low: u64) -> std::result::Result<Lengths, String> {
         return Ok(Lengths(Vec::new()));
     }
     let number = |part: &str| part.trim().parse().ok().filter(|length: &u64| *length >= low);
-    let all: Option<Vec<u64>> = text.trim_matches(['[', ']', '(', ')']).split([',', 'x']).map(number).collect();
+    let all: Option<Vec<u64>> =
+        text.trim_matches(['[', ']', '(', ')']).split([',', 'x']).map(number).collect();
     all.map(Lengths).ok_or_else(|| format!("whole numbers are needed, none below {low}, such as 2,128"))
 }
 

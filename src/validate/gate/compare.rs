@@ -244,7 +244,9 @@ fn lines(found: &[Found]) -> Vec<String> {
             lines.push(format!("and {} more", found.len() - MOST_LINES));
         }
     }
-    if let Some(first) = found.iter().find(|found| !found.passed).or_else(|| found.first().filter(|_| found.len() == 1)) {
+    if let Some(first) =
+        found.iter().find(|found| !found.passed).or_else(|| found.first().filter(|_| found.len() == 1))
+    {
         lines.extend(first.lines.iter().cloned());
     }
     lines
@@ -259,7 +261,10 @@ mod tests {
     }
 
     fn found(item: &Item, passed: bool) -> Found {
-        Found { passed, ..Found::broken(item.clone(), if passed { "" } else { "3 of 8 elements do not match" }) }
+        Found {
+            passed,
+            ..Found::broken(item.clone(), if passed { "" } else { "3 of 8 elements do not match" })
+        }
     }
 
     #[test]
@@ -276,7 +281,8 @@ mod tests {
     #[test]
     fn the_first_stage_that_diverges_is_named() {
         let items = Plan { cases: names(&["s512"]), stages: names(&["S", "P", "O"]), ranks: None }.items();
-        let all: Vec<Found> = items.iter().zip([true, false, false]).map(|(item, passed)| found(item, passed)).collect();
+        let all: Vec<Found> =
+            items.iter().zip([true, false, false]).map(|(item, passed)| found(item, passed)).collect();
         let judged = judge(&all, None);
         assert_eq!(judged.verdict, Verdict::Fail);
         assert_eq!(
@@ -299,7 +305,10 @@ mod tests {
         let loose = Mutants { passed: Some(("zeros".into(), "case s512".into())), ..good };
         let judged = judge(&one, Some(&loose));
         assert_eq!(judged.verdict, Verdict::Inconclusive);
-        assert_eq!(judged.reason, "too loose: case s512 would pass with this mutant of its candidate, too: zeros");
+        assert_eq!(
+            judged.reason,
+            "too loose: case s512 would pass with this mutant of its candidate, too: zeros"
+        );
         assert_eq!(judged.details["mutants"]["passed"]["mutant"], "zeros");
     }
 
@@ -310,7 +319,10 @@ mod tests {
         let all: Vec<Found> = items.iter().enumerate().map(|(n, item)| found(item, n != 299)).collect();
         let judged = judge(&all, None);
         assert_eq!(judged.details["comparisons"].as_array().unwrap().len(), 256);
-        assert_eq!((judged.details["compared"].as_u64(), judged.details["failed"].as_u64()), (Some(300), Some(1)));
+        assert_eq!(
+            (judged.details["compared"].as_u64(), judged.details["failed"].as_u64()),
+            (Some(300), Some(1))
+        );
         assert!(judged.lines[0].contains("fail  case c299"), "{}", judged.lines[0]);
         assert_eq!(judged.lines.len(), 41);
     }

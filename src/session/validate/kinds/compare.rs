@@ -37,7 +37,10 @@ impl Kind for Compare {
         let cases = if keys.any_case() {
             match folders(site.out) {
                 Ok(cases) if cases.is_empty() => {
-                    return Ok(Judged::new(Verdict::Fail, "the command wrote no case: there is no folder in $GATE_OUT"));
+                    return Ok(Judged::new(
+                        Verdict::Fail,
+                        "the command wrote no case: there is no folder in $GATE_OUT",
+                    ));
                 }
                 Ok(cases) => cases,
                 Err(error) => return Ok(Judged::new(Verdict::Fail, error.to_string())),
@@ -117,7 +120,9 @@ impl Work<'_> {
             let digests = digests.get_or_insert_with(|| loaded.files.map(sha256_hex));
             let mut details: Map<_, _> = comparison.record();
             for ((key, place), digest) in
-                [("reference", &request.reference), ("candidate", &request.candidate)].into_iter().zip(&*digests)
+                [("reference", &request.reference), ("candidate", &request.candidate)]
+                    .into_iter()
+                    .zip(&*digests)
             {
                 let mut file = json!({"path": place.file.to_string_lossy(), "sha256": digest});
                 if let Some(tensor) = &place.tensor {
@@ -190,22 +195,16 @@ impl Work<'_> {
         };
         let mut result = None;
         let visited = each_pair(request, &|path| self.open(path), |theirs| {
-            let like = |a: &Tensor<'_>, b: &Tensor<'_>| {
-                a.dtype == b.dtype && a.shape == b.shape
-            };
+            let like = |a: &Tensor<'_>, b: &Tensor<'_>| a.dtype == b.dtype && a.shape == b.shape;
             let fits = result.is_none()
                 && theirs.name == loaded.name
                 && like(&theirs.candidate, &loaded.candidate)
                 && like(&theirs.reference, &loaded.reference);
             if fits {
                 let pair = Pair { reference: &loaded.reference, candidate: &theirs.reference };
-                let expected_to_differ = engine::compare(
-                    self.device,
-                    &loaded.policy,
-                    pair,
-                    loaded.baseline.as_ref(),
-                )
-                .is_ok_and(|comparison| !comparison.passed);
+                let expected_to_differ =
+                    engine::compare(self.device, &loaded.policy, pair, loaded.baseline.as_ref())
+                        .is_ok_and(|comparison| !comparison.passed);
                 if expected_to_differ {
                     result = Some(call(Some(&theirs.candidate))?);
                 }
@@ -259,8 +258,11 @@ fn folders(out: &Path) -> Result<Vec<String>> {
         match name.to_str().filter(|name| config::gate::compare::is_name(name)) {
             Some(name) => cases.push(name.to_owned()),
             None => {
-                return Err(Error::refused(format!("the folder {:?} in $GATE_OUT cannot be a case", name.display()))
-                    .because("a case's name has letters, digits and ._+=,- and begins with one of the former"));
+                return Err(Error::refused(format!(
+                    "the folder {:?} in $GATE_OUT cannot be a case",
+                    name.display()
+                ))
+                .because("a case's name has letters, digits and ._+=,- and begins with one of the former"));
             }
         }
         if cases.len() > MOST_ITEMS {
