@@ -52,10 +52,10 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "allclose")]
     pub policy: PolicyWord,
     /// Absolute tolerance; that of torch.testing for the elements' type when left out
-    #[arg(long, value_parser = tolerance)]
+    #[arg(long, allow_negative_numbers = true, value_parser = tolerance)]
     pub atol: Option<f64>,
     /// Relative tolerance; that of torch.testing for the elements' type when left out
-    #[arg(long, value_parser = tolerance)]
+    #[arg(long, allow_negative_numbers = true, value_parser = tolerance)]
     pub rtol: Option<f64>,
     /// NaN matches NaN
     #[arg(long)]
@@ -64,10 +64,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<String>,
     /// The most that ‖candidate − reference‖ / ‖reference‖ may be
-    #[arg(long, value_name = "CAP", value_parser = tolerance)]
+    #[arg(long, value_name = "CAP", allow_negative_numbers = true, value_parser = tolerance)]
     pub norm: Option<f64>,
     /// What --policy baseline allows beside twice the baseline's error, in steps of the candidate's type
-    #[arg(long, value_parser = tolerance)]
+    #[arg(long, allow_negative_numbers = true, value_parser = tolerance)]
     pub slack: Option<f64>,
     /// The type of raw files, and of 16-bit and 8-bit floats that numpy has no name for: f32, bf16, f8_e4m3, …
     #[arg(long, value_parser = dtype)]

@@ -82,8 +82,9 @@ impl<'a> File<'a> {
             (name, _) => name,
         };
         let missing = |name: &str| {
-            let near = names.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
-            let near = near.filter(|known| strsim::damerau_levenshtein(known, name) <= 1 + known.len() / 3);
+            let distance = |known: &str| strsim::damerau_levenshtein(known, name);
+            let near = names.iter().min_by_key(|known| distance(known));
+            let near = near.filter(|known| distance(known) < known.len().min(2 + known.len() / 3));
             let hint = match near {
                 Some(near) => format!("did you mean {near:?}?"),
                 None => format!("there are: {}", list(&names)),
