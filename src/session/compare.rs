@@ -9,9 +9,9 @@ pub mod device;
 use std::path::{Path, PathBuf};
 
 use crate::device::map::Mapped;
-use crate::model::{Error, Result};
+use crate::model::{Error, Kind as Class, Result};
 use crate::validate::compare::policy::SLACK;
-use crate::validate::compare::{Comparison, Device, Pair, Policy, Rule, compare};
+use crate::validate::compare::{Comparison, Device, DeviceError, Pair, Policy, Rule, compare};
 use crate::validate::tensor::{Declared, File, Tensor, shown};
 
 /// The most tensors that are named in an error.
@@ -149,9 +149,9 @@ impl Loaded<'_> {
     }
 }
 
-/// A device's trouble as an error.
-pub fn failed(error: crate::validate::compare::DeviceError) -> Error {
-    Error::refused("the comparison could not be made")
+/// A device's trouble as an error of its own class: it says nothing about the tensors.
+pub fn failed(error: DeviceError) -> Error {
+    Error::new(Class::GateNotRun, "the comparison could not be made")
         .because(error.what)
         .hint("compare on the processor: --device cpu")
 }

@@ -11,7 +11,7 @@ use crate::config;
 use crate::device::map::Mapped;
 use crate::model::canonical::sha256_hex;
 use crate::model::status::Verdict;
-use crate::model::{Error, Result};
+use crate::model::{Error, Kind as Class, Result};
 use crate::session::compare::answer::figures;
 use crate::session::compare::device::{self, Choice};
 use crate::session::compare::{self as comparing, Loaded, Place, Request, Rules, each_pair};
@@ -66,15 +66,24 @@ impl Kind for Compare {
                         compared.push(comparison);
                     }
                 }
-                Err(error) => found.push(Found::broken(item.clone(), error.to_string())),
+                Err(error) if error.kind() == Class::GateNotRun => {
+                    return Ok(Judged::new(Verdict::Inconclusive, error.to_string()));
+                }
+                Err(error) => {
+                    let lines = error.hints().iter().map(|hint| format!("hint: {hint}")).collect();
+                    found.push(Found { lines, ..Found::broken(item.clone(), error.to_string()) });
+                }
             }
         }
-        let mutants = if !found.is_empty() && found.iter().all(|one| one.passed) {
-            Some(work.mutants(&items, &compared)?)
-        } else {
-            None
-        };
-        Ok(judge(&found, mutants.as_ref()))
+        if found.is_empty() || found.iter().any(|one| !one.passed) {
+            return Ok(judge(&found, None));
+        }
+        Ok(match work.mutants(&items, &compared) {
+            Ok(mutants) => judge(&found, Some(&mutants)),
+            Err(error) => {
+                Judged::new(Verdict::Inconclusive, format!("the candidates' mutants could not be tried: {error}"))
+            }
+        })
     }
 }
 
@@ -152,7 +161,7 @@ impl Work<'_> {
             let request = self.request(item)?;
             each_pair(&request, &|path| self.open(path), |loaded| {
                 let Some(comparison) = compared.next() else {
-                    return Err(Error::bug("a gate's files have changed while they were compared"));
+                    return Err(Error::refused("the files have changed while they were compared"));
                 };
                 if mutants.passed.is_some() {
                     return Ok(());
