@@ -39,19 +39,17 @@ fn a_wrong_variant_is_refused_fixed_validated_and_pushed() {
 
     let refused = repo.try_git(&["push", "origin", "tiles"]);
     assert_ne!(refused.status, 0);
-    refused.says("attention").says("fail").says("stage O").says("s64");
-    assert!(!refused.all().contains("stage S diverges"), "{}", refused.all());
+    let refused = refused.says("fail").says("stage O").says("s64").never_says("stage S diverges");
     assert_eq!(on_remote(&repo, &bare, "tiles"), "");
 
-    // The line for a person shows the same by hand: the command runs, the comparison is a command of its own.
-    let by_hand = refused.all();
-    let by_hand =
-        by_hand.lines().find_map(|l| l.split_once("by hand: ")).expect("a line by hand").1.to_owned();
-    assert!(by_hand.contains("python3 -B oracle.py"), "{by_hand}");
-    repo.run(
-        "sh",
-        &["-c", &format!("export HOME; {by_hand} && ls \"$GATE_OUT\" >/dev/null; git switch -q tiles")],
-    );
+    // The line for a person runs the same oracle; the files it leaves are what `compare` takes.
+    let by_hand = refused.stderr.lines().find_map(|l| l.split_once("by hand: ")).expect("a line by hand").1;
+    let seen = format!("{} && git switch -q tiles", by_hand.replace("$(mktemp -d)", "$PWD/../seen"));
+    std::fs::create_dir(repo.root().join("seen")).unwrap();
+    repo.run("sh", &["-c", &seen]).expect(0);
+    let stage = repo.root().join("seen/s64/O.safetensors").display().to_string();
+    let arguments = ["compare", &format!("{stage}:reference"), &format!("{stage}:candidate")];
+    repo.incident(&arguments).expect(4);
 
     let patch = std::fs::read_to_string(Path::new(EXAMPLE).join("fix.patch")).unwrap();
     repo.incident(&["attempt", "start", "-H", "the accumulator is not scaled when the maximum rises"])
@@ -61,12 +59,11 @@ fn a_wrong_variant_is_refused_fixed_validated_and_pushed() {
     repo.commit("Scale the accumulator with the maximum");
     repo.incident(&["link", "HEAD", "--as", "fix"]).expect(0);
     repo.try_git(&["push", "origin", "tiles"]).expect(0).says("pass");
-    assert_eq!(on_remote(&repo, &bare, "tiles"), repo.git(&["rev-parse", "HEAD"]).line());
+    assert_eq!(on_remote(&repo, &bare, "tiles"), repo.git(&["rev-parse", "HEAD"]));
     repo.incident(&["attempt", "end", "--worked", "-m", "acc *= exp(old - new) was missing"]).expect(0);
 
     // The protected branch finds the record; in CI the same check passes.
-    let pushed = repo.try_git(&["push", "origin", "tiles:main"]).expect(0);
-    pushed.says("recorded before");
+    repo.try_git(&["push", "origin", "tiles:main"]).expect(0).says("recorded before");
     let ci = repo.incident_json(&["validate", "--range", "HEAD~2..HEAD", "--require"]);
     assert_eq!(ci["verdict"], "pass");
     assert_eq!(ci["records"][0]["gate"], "attention");
@@ -84,5 +81,5 @@ fn usual_tolerances_are_too_loose() {
     repo.incident(&["trust", "--yes"]).expect(0);
     let judged = repo.incident(&["validate"]);
     assert_eq!(judged.status, 5);
-    judged.says("inconclusive").says("too loose");
+    let _ = judged.says("inconclusive").says("too loose");
 }
