@@ -167,8 +167,9 @@ fn tick(shared: &Shared) {
         let Some(running) = &state.running else { continue };
         let text = sentence(running, running.since.elapsed());
         if terminal {
-            let width =
-                rustix::termios::tcgetwinsize(std::io::stderr()).map_or(80, |w| usize::from(w.ws_col));
+            let size = rustix::termios::tcgetwinsize(std::io::stderr());
+            // Some terminals do not know how wide they are, and say 0.
+            let width = size.map_or(80, |w| if w.ws_col == 0 { 80 } else { usize::from(w.ws_col) });
             let line = format!("\r\x1b[K{}", cut(&ui::clean(&text), width.saturating_sub(1)));
             ui::write_all(&mut std::io::stderr(), line.as_bytes());
             state.shown = true;
