@@ -25,6 +25,7 @@ pub mod repo;
 pub mod setup;
 pub mod snapshot;
 pub mod trailers;
+pub mod whole;
 pub mod worktree;
 
 pub use repo::Repo;
