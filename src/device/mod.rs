@@ -7,8 +7,10 @@
 //! guessed. The parsers are pure and total; the texts they read are hostile input.
 
 mod bounded;
+pub mod cpu;
 mod gpu;
 mod host;
+pub mod map;
 mod tool;
 
 use serde::{Deserialize, Serialize};
