@@ -304,6 +304,7 @@ impl Session {
             }
             named.extend(gate.prepare.as_deref().map(|c| (format!("gate {}, prepare", gate.id), c)));
             named.extend(gate.run.as_deref().map(|c| (format!("gate {}, run", gate.id), c)));
+            named.extend(gate.kernel.command().map(|c| (format!("gate {}, reference", gate.id), c)));
         }
         named.extend(config.on_hang.capture.iter().map(|c| ("on-hang capture".to_owned(), c.as_str())));
         let mut powers = Vec::new();
