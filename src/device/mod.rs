@@ -9,6 +9,7 @@
 mod bounded;
 mod gpu;
 mod host;
+pub mod kernel;
 mod tool;
 
 use serde::{Deserialize, Serialize};

@@ -4,6 +4,7 @@ pub mod canonical;
 pub mod change;
 pub mod command_line;
 pub mod describe;
+pub mod dtype;
 pub mod error;
 pub mod id;
 pub mod incident;

@@ -217,7 +217,7 @@ pub(super) fn read(mut section: Section<'_, '_>) -> Option<Gate> {
         pin: section.list("pin", values::path).unwrap_or_default(),
         prepare: section.string("prepare"),
         run: section.string("run"),
-        compare: Compare::read(&mut section),
+        compare: Compare::read(&mut section, kind),
         build: Build::read(&mut section),
         kernel: Kernel::read(&mut section, kind == Some(GateKind::Kernel)),
         sanitizer: Sanitizer::read(&mut section),
@@ -273,31 +273,32 @@ fn check_kind(gate: &Gate, section: &mut Section<'_, '_>) {
         section.problem("run", format!("a gate of kind \"{word}\" needs \"run\""));
         section.hint("write run = \"…\", the command that decides");
     }
-    let useless = |keys: &[&'static str], used: bool| if used { Vec::new() } else { keys.to_vec() };
-    let mut keys = useless(compare::KEYS, kind.compares());
-    keys.extend(useless(build::KEYS, kind == GateKind::Build));
-    keys.extend(useless(kernel::KEYS, kind == GateKind::Kernel));
-    keys.extend(useless(sanitizer::KEYS, kind == GateKind::Sanitizer));
-    keys.extend(useless(&["repeat"], kind.repeats()));
-    if kind == GateKind::Kernel {
-        keys.extend(compare::KEYS.iter().filter(|key| !kernel::COMPARES.contains(*key)));
-        keys.push("run");
-    } else if section.is_table("reference") {
-        // It is not a table for them: this says so.
-        let _ = section.path("reference");
-    }
-    for key in keys {
-        if section.has(key) {
+    let lists: [(&[&'static str], bool); 7] = [
+        (compare::TOLERANCES, kind.compares()),
+        (compare::FILES, matches!(kind, GateKind::Compare | GateKind::Perf)),
+        (build::KEYS, kind == GateKind::Build),
+        (kernel::KEYS, kind == GateKind::Kernel),
+        (sanitizer::KEYS, kind == GateKind::Sanitizer),
+        (&["repeat"], kind.repeats()),
+        (&["run"], kind != GateKind::Kernel),
+    ];
+    // Kinds may share a word: a key is useless only where no list of this kind has it.
+    let useful = |key: &str| lists.iter().any(|(keys, used)| *used && keys.contains(&key));
+    for key in lists.iter().flat_map(|(keys, _)| keys.iter().copied()) {
+        if section.has(key) && !useful(key) {
             section.problem_at_key(key, format!("\"{key}\" has no meaning for a gate of kind \"{word}\""));
         }
     }
     match kind {
-        GateKind::Compare | GateKind::Perf => gate.compare.check(kind, section),
+        GateKind::Compare | GateKind::Perf => gate.compare.check(gate, section),
         GateKind::Kernel => {
-            gate.compare.check(kind, section);
+            gate.compare.check(gate, section);
             gate.kernel.check(section);
             if !matches!(gate.device, Device::Cuda | Device::Emulated) {
                 section.problem("device", "a gate of kind \"kernel\" needs device = \"cuda\" or \"emulated\"");
+            }
+            if gate.compare.policy == Some(Policy::Baseline) {
+                section.problem("policy", "a gate of kind \"kernel\" has no baseline: policy is allclose or bitwise");
             }
         }
         GateKind::Build => gate.build.check(section),

@@ -7,27 +7,7 @@ use super::{expressions, number_or_expression};
 use crate::config::decimal::Decimal;
 use crate::config::section::Section;
 use crate::config::values;
-
-/// The types of elements and scalars by their words.
-const DTYPES: [&str; 17] = [
-    "f64",
-    "f32",
-    "f16",
-    "bf16",
-    "f8_e4m3",
-    "f8_e5m2",
-    "f8_e4m3fnuz",
-    "f8_e5m2fnuz",
-    "i64",
-    "i32",
-    "i16",
-    "i8",
-    "u64",
-    "u32",
-    "u16",
-    "u8",
-    "bool",
-];
+use crate::model::dtype::Dtype;
 
 /// What becomes of a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,8 +119,8 @@ impl Fill {
 pub struct Argument {
     /// `name`, by which findings and files call it.
     pub name: String,
-    /// The type's word.
-    pub dtype: String,
+    /// The type of its elements, or of the number.
+    pub dtype: Dtype,
     /// The rest.
     pub what: What,
 }
@@ -177,10 +157,14 @@ impl Argument {
         if dtype.is_some() == scalar.is_some() {
             section.problem(key, "an argument has \"dtype\" (a tensor) or \"scalar\" (a number), one of the two");
         }
-        let dtype = dtype.or(scalar.clone()).filter(|word| {
-            let known = DTYPES.contains(&word.as_str());
-            if !known {
-                section.problem(key, format!("\"{key}\" in [[gate.arg]] must be one of {}, not {}", DTYPES.join(", "), values::shown(word)));
+        let dtype = dtype.or(scalar.clone()).and_then(|word| {
+            let known = Dtype::parse(&word).filter(|dtype| *dtype != Dtype::F8E8M0);
+            if known.is_none() {
+                section.problem(
+                    key,
+                    format!("\"{key}\" in [[gate.arg]] must be a type of elements, not {}", values::shown(&word)),
+                );
+                section.hint("types are f64, f32, f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz, f8_e5m2fnuz, i64 to i8, u64 to u8, bool");
             }
             known
         });
@@ -245,10 +229,10 @@ impl Argument {
 
     pub(super) fn canonical(&self) -> Value {
         match &self.what {
-            What::Scalar(value) => json!({"name": self.name, "scalar": self.dtype, "value": value.to_string()}),
+            What::Scalar(value) => json!({"name": self.name, "scalar": self.dtype.name(), "value": value.to_string()}),
             What::Tensor { shape, role, fill, file } => {
                 let shape: Vec<String> = shape.iter().map(ToString::to_string).collect();
-                let mut map = json!({"name": self.name, "dtype": self.dtype, "shape": shape, "role": role.word()});
+                let mut map = json!({"name": self.name, "dtype": self.dtype.name(), "shape": shape, "role": role.word()});
                 if let Some(fill) = fill {
                     map["fill"] = json!(fill.canonical());
                 }

@@ -228,7 +228,7 @@ fn whole_float(float: f64) -> Result<Value, String> {
 }
 
 /// Whether a text can be the name of a size.
-pub fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     begins && text.len() <= 40 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use toml::de::DeValue;
 
 use crate::config::section::Section;
+use crate::model::dtype::Dtype;
 
 mod argument;
 mod code;
@@ -25,12 +26,9 @@ pub use expression::{Expression, Sizes, Value as Number};
 
 /// The keys of this file.
 pub(super) const KEYS: &[&str] = &[
-    "source", "entry", "options", "include", "grid", "block", "shared", "seeds", "launches",
+    "reference", "source", "entry", "options", "include", "grid", "block", "shared", "seeds", "launches",
     "deterministic", "nondeterministic-because", "arg", "case",
 ];
-
-/// The keys of comparisons that this kind has, too.
-pub(super) const COMPARES: &[&str] = &["policy", "reference", "atol", "rtol", "norm", "equal-nan", "worst"];
 
 /// How long one process with all its launches may take when the gate does not say.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -217,7 +215,7 @@ impl Kernel {
         for argument in &self.arguments {
             let wrong = |why: String| ("arg", format!("argument {}: {why}", argument.name));
             match &argument.what {
-                What::Scalar(value) if argument.dtype.contains('f') => {
+                What::Scalar(value) if is_float(argument.dtype) => {
                     value.value(&case.sizes).map_err(wrong)?;
                 }
                 What::Scalar(value) => {
@@ -286,6 +284,22 @@ impl Reference {
             }
         }
     }
+}
+
+/// Whether a type holds fractions.
+pub const fn is_float(dtype: Dtype) -> bool {
+    !matches!(
+        dtype,
+        Dtype::I64
+            | Dtype::I32
+            | Dtype::I16
+            | Dtype::I8
+            | Dtype::U64
+            | Dtype::U32
+            | Dtype::U16
+            | Dtype::U8
+            | Dtype::Bool
+    )
 }
 
 fn seeds(section: &mut Section<'_, '_>) -> Vec<u32> {

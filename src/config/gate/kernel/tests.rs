@@ -147,7 +147,7 @@ fn what_is_wrong_is_said_where_it_is() {
         ("launches = 4", "repeat = 4", "no meaning"),
         ("launches = 4", "candidate = \"x.npy\"", "no meaning"),
         ("device = \"emulated\"", "device = \"cpu\"", "needs device"),
-        ("dtype = \"f32\"\nshape = [\"n\"]", "dtype = \"f33\"\nshape = [\"n\"]", "must be one of f64"),
+        ("dtype = \"f32\"\nshape = [\"n\"]", "dtype = \"f33\"\nshape = [\"n\"]", "must be a type of elements"),
         ("shape = [\"n\"]", "shape = [\"n - n\"]", "no elements"),
         ("shape = [\"n\"]", "shape = [\"n * n * n * n\"]", "2^36"),
         ("fill = \"normal(0, 1)\"", "fill = \"gauss(0, 1)\"", "uniform(a, b)"),
