@@ -6,6 +6,7 @@ pub mod cause;
 pub mod close;
 pub mod completions;
 pub mod demo;
+pub mod device;
 pub mod difference;
 pub mod doctor;
 pub mod edit;
@@ -117,6 +118,9 @@ commands! {
     /// Called by git's hooks
     #[command(hide = true)]
     hook => Hook,
+    /// Look at the GPUs that this program can use
+    #[command(hide = true)]
+    device => Device,
     /// A whole incident in a scratch repository: no GPU, network, compiler or configuration
     demo => Demo,
     /// Print shell completions
