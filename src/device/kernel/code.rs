@@ -1,11 +1,10 @@
 //! From a source to functions that can be launched, each compiled once in a process.
 
 use std::collections::BTreeMap;
-use std::ffi::CString;
 use std::path::Path;
 
-use super::driver::{Failure, Function, Gpu, Module, Refused};
 use super::files;
+use crate::device::cuda::{CudaError, Function, Gpu, Image, Module, nvrtc};
 use crate::validate::kernel::Launch;
 
 /// The most lines of a compiler's log that are kept.
@@ -16,7 +15,7 @@ pub(super) enum Wrong {
     /// The code is wrong: in one line, and the compiler's own lines.
     Code(String, Vec<String>),
     /// The driver refused at launch time: reserved for what only shows then.
-    Driver(Failure),
+    Driver(CudaError),
     /// There is no compiler, or it takes no such options.
     Compiler(String),
     /// The gate is wrong: a file is missing, the parameters are others.
@@ -31,7 +30,7 @@ impl Modules {
     /// The function of a launch, checked against the sizes of what it will be given.
     pub(super) fn function(
         &mut self,
-        gpu: &mut Gpu,
+        gpu: &Gpu,
         worktree: &Path,
         launch: &Launch,
         sizes: &[usize],
@@ -43,13 +42,13 @@ impl Modules {
         }
         let function = match self.0.get(&key).map(|module| module.function(&launch.entry)) {
             Some(Ok(function)) => function,
-            Some(Err(failure)) if failure.name == "CUDA_ERROR_NOT_FOUND" => {
+            Some(Err(error)) if error.name == "CUDA_ERROR_NOT_FOUND" => {
                 return Err(Wrong::Code(
-                    format!("{} has no kernel {} ({})", launch.source, launch.entry, failure.name),
+                    format!("{} has no kernel {} ({})", launch.source, launch.entry, error.name),
                     vec!["a kernel keeps its name only as extern \"C\" __global__".into()],
                 ));
             }
-            Some(Err(failure)) => return Err(Wrong::Driver(failure)),
+            Some(Err(error)) => return Err(Wrong::Driver(error)),
             None => return Err(Wrong::Gate(format!("{} was not loaded", launch.source))),
         };
         if let Some(taken) = function.parameters().filter(|taken| taken != sizes) {
@@ -67,43 +66,54 @@ impl Modules {
     }
 }
 
-fn load(gpu: &mut Gpu, worktree: &Path, launch: &Launch) -> Result<Module, Wrong> {
+fn load(gpu: &Gpu, worktree: &Path, launch: &Launch) -> Result<Module, Wrong> {
     let source = files::source(worktree, &launch.source).map_err(Wrong::Gate)?;
-    let image = if launch.source.ends_with(".cu") { compile(gpu, worktree, launch, source)? } else { source };
-    gpu.module(&image).map_err(|failure| {
-        let what = format!("{} cannot be loaded: {}", launch.source, failure.line());
-        if failure.name == "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" {
+    let text = |bytes: Vec<u8>| {
+        String::from_utf8(bytes).map_err(|_| Wrong::Code(format!("{} is no text", launch.source), Vec::new()))
+    };
+    let loaded = if launch.source.ends_with(".cubin") {
+        gpu.load(Image::Cubin(&source))
+    } else if launch.source.ends_with(".ptx") {
+        gpu.load(Image::Ptx(&text(source)?))
+    } else {
+        gpu.load(Image::Ptx(&compile(gpu, worktree, launch, &text(source)?)?))
+    };
+    loaded.map_err(|error| {
+        let what = format!("{} cannot be loaded: {}", launch.source, first_line(&error));
+        if error.name == "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" {
             // Newer than this machine's driver: nothing is wrong with it.
             return Wrong::Compiler(what);
         }
-        Wrong::Code(what, Vec::new())
+        Wrong::Code(what, error.text.lines().skip(1).take(MOST_LINES).map(str::to_owned).collect())
     })
 }
 
-fn compile(gpu: &mut Gpu, worktree: &Path, launch: &Launch, source: Vec<u8>) -> Result<Vec<u8>, Wrong> {
-    let Ok(source) = CString::new(source) else {
-        return Err(Wrong::Code(format!("{} holds a NUL character", launch.source), Vec::new()));
-    };
-    let name = CString::new(launch.source.as_str()).unwrap_or_default();
-    let mut options = launch.options.clone();
+/// An error in one line: what an assembler had to say may have several.
+pub(super) fn first_line(error: &CudaError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+fn compile(gpu: &Gpu, worktree: &Path, launch: &Launch, source: &str) -> Result<String, Wrong> {
+    let mut options = vec![format!("--gpu-architecture=compute_{}", gpu.info().capability)];
+    options.extend_from_slice(&launch.options);
     let own = Path::new(&launch.source).parent().map_or_else(String::new, |own| own.display().to_string());
     for include in std::iter::once(&own).chain(&launch.include) {
         let place = files::folder(worktree, include).map_err(Wrong::Gate)?;
         options.push(format!("-I{}", place.display()));
     }
     options.extend(toolkit().map(|place| format!("-I{place}")));
-    gpu.compile(&source, &name, &options).map_err(|refused| match refused {
-        Refused::NoCompiler => Wrong::Compiler("NVRTC, which compiles .cu files, is not installed here".into()),
-        Refused::Options(what) => Wrong::Compiler(format!("NVRTC: {what}")),
-        Refused::Source(log) => {
-            let mut lines: Vec<String> = log.lines().take(MOST_LINES).map(str::to_owned).collect();
-            let more = log.lines().count().saturating_sub(MOST_LINES);
+    match nvrtc::compile(source, &launch.source, &options) {
+        Ok(compiled) => Ok(compiled.ptx),
+        Err(error) if error.name == "NVRTC_ERROR_COMPILATION" => {
+            let mut lines: Vec<String> = error.text.lines().take(MOST_LINES).map(str::to_owned).collect();
+            let more = error.text.lines().count().saturating_sub(MOST_LINES);
             if more > 0 {
                 lines.push(format!("and {more} more lines"));
             }
-            Wrong::Code(format!("{} does not compile", launch.source), lines)
+            Err(Wrong::Code(format!("{} does not compile", launch.source), lines))
         }
-    })
+        Err(error) => Err(Wrong::Compiler(first_line(&error))),
+    }
 }
 
 /// Where the toolkit's own headers are, if it is installed: `cuda_fp16.h` and its like.

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::code::{Modules, Wrong};
-use super::driver::Gpu;
-use super::launching::{Buffers, Launched, parameter_sizes};
+use super::code::{Modules, Wrong, first_line};
+use super::launching::{self, Buffers, Launched, parameter_sizes};
 use super::{Place, files, one_line};
 use crate::device::cpu::Cpu;
+use crate::device::cuda::Gpu;
 use crate::model::canonical::sha256_hex;
 use crate::validate::compare::{self, Comparison, Pair, judge_mutants};
 use crate::validate::kernel::{
@@ -112,9 +112,9 @@ fn plain(dtype: Dtype, shape: Vec<u64>, bytes: Cow<'_, [u8]>) -> Tensor<'_> {
 
 /// What is right for a case and seed; the error says in one line why nobody knows.
 pub(super) fn reference(
-    gpu: &mut Gpu,
+    gpu: &Gpu,
     modules: &mut Modules,
-    buffers: &mut Buffers,
+    buffers: &Buffers,
     run: &Run,
     seed: u32,
     contents: &[Vec<u8>],
@@ -124,17 +124,17 @@ pub(super) fn reference(
         let sizes = parameter_sizes(run, launch);
         let function = modules.function(gpu, place.worktree, launch, &sizes).map_err(|wrong| match wrong {
             Wrong::Code(what, lines) => std::iter::once(what).chain(lines).take(4).collect::<Vec<_>>().join("; "),
-            Wrong::Driver(failure) => failure.line(),
+            Wrong::Driver(error) => first_line(&error),
             Wrong::Compiler(what) | Wrong::Gate(what) => what,
         })?;
         let mut twice = Vec::new();
         for phase in [Phase(0), Phase(1)] {
-            let mut parameters =
-                buffers.prepare(gpu, run, launch, contents, phase).map_err(|failure| failure.line())?;
-            gpu.launch(function, launch.grid, launch.block, launch.shared, &mut parameters)
+            buffers
+                .prepare(run, launch, contents, phase)
+                .and_then(|parameters| launching::launch(gpu, &function, launch, &parameters))
                 .and_then(|()| buffers.collect(run, launch, contents, phase))
                 .map(|launched| twice.push(launched))
-                .map_err(|failure| failure.line())?;
+                .map_err(|error| first_line(&error))?;
         }
         return of_kernel(run, &twice);
     }

@@ -1,15 +1,14 @@
 //! One launch among guarded, poisoned buffers.
 
-use super::driver::{Failure, Gpu, Memory};
-use crate::validate::kernel::{Launch, Layout, Phase, Role, Run, Strays, What, differing, poison};
+use crate::device::cuda::{self, CudaError, Function, Gpu};
+use crate::validate::kernel::{ALIGN, Launch, Layout, Phase, Role, Run, Strays, What, differing, poison};
 
 /// The buffers of a case: made once, used by each of its launches.
 pub(super) struct Buffers(Vec<Option<Buffer>>);
 
 struct Buffer {
-    memory: Memory,
+    memory: cuda::Buffer,
     length: usize,
-    granularity: usize,
 }
 
 /// What a launch left.
@@ -37,21 +36,36 @@ pub(super) fn parameter_sizes(run: &Run, launch: &Launch) -> Vec<usize> {
         .collect()
 }
 
+/// Launches and waits for the end.
+pub(super) fn launch(
+    gpu: &Gpu,
+    function: &Function,
+    launch: &Launch,
+    parameters: &[cuda::Argument],
+) -> Result<(), CudaError> {
+    let geometry = cuda::Launch { grid: launch.grid, block: launch.block, shared: launch.shared };
+    function.launch(&geometry, parameters)?;
+    gpu.synchronize()
+}
+
 impl Buffers {
     /// Memory for every buffer of a case; the error says in one line why there is none.
     pub(super) fn new(gpu: &Gpu, run: &Run) -> Result<Self, String> {
-        let granularity = gpu.granularity();
         let mut buffers = Vec::new();
         for argument in &run.arguments {
             let (What::Tensor { .. }, Some(length)) = (&argument.what, argument.bytes()) else {
                 buffers.push(None);
                 continue;
             };
-            let layout = Layout::new(length, granularity, Phase(0)).ok_or("a buffer is too large")?;
-            let memory = gpu
-                .memory(layout.mapped)
-                .map_err(|failure| format!("{} bytes for {}: {}", layout.mapped, argument.name, failure.line()))?;
-            buffers.push(Some(Buffer { memory, length, granularity }));
+            let layout = Layout::new(length, Phase(0)).ok_or("a buffer is too large")?;
+            let memory = if gpu.info().virtual_memory {
+                gpu.guarded(layout.bytes, ALIGN)
+            } else {
+                gpu.allocate(layout.bytes)
+            };
+            let memory =
+                memory.map_err(|error| format!("{} bytes for {}: {error}", layout.bytes, argument.name))?;
+            buffers.push(Some(Buffer { memory, length }));
         }
         Ok(Self(buffers))
     }
@@ -59,17 +73,16 @@ impl Buffers {
     /// Fills and poisons the buffers, and gives the parameters.
     pub(super) fn prepare(
         &self,
-        _gpu: &Gpu,
         run: &Run,
         launch: &Launch,
         contents: &[Vec<u8>],
         phase: Phase,
-    ) -> Result<Vec<Vec<u8>>, Failure> {
+    ) -> Result<Vec<cuda::Argument>, CudaError> {
         let mut parameters = Vec::new();
         for &at in &launch.arguments {
             let argument = &run.arguments[at];
             match (&argument.what, &self.0[at], argument.dtype()) {
-                (What::Scalar(bytes), ..) => parameters.push(bytes.clone()),
+                (What::Scalar(bytes), ..) => parameters.push(cuda::Argument::raw(bytes)),
                 (What::Tensor { .. }, Some(buffer), Some(dtype)) => {
                     let Some(layout) = buffer.layout(phase) else {
                         continue;
@@ -80,8 +93,8 @@ impl Buffers {
                     } else {
                         layout.image(dtype, &contents[at])
                     };
-                    buffer.memory.write(&image)?;
-                    parameters.push((buffer.memory.address + layout.start as u64).to_le_bytes().to_vec());
+                    buffer.memory.write(0, &image)?;
+                    parameters.push((buffer.memory.address() + layout.start as u64).into());
                 }
                 (What::Tensor { .. }, ..) => {}
             }
@@ -96,7 +109,7 @@ impl Buffers {
         launch: &Launch,
         contents: &[Vec<u8>],
         phase: Phase,
-    ) -> Result<Launched, Failure> {
+    ) -> Result<Launched, CudaError> {
         let mut launched =
             Launched { phase, contents: vec![Vec::new(); run.arguments.len()], strays: Vec::new(), changed: Vec::new() };
         for (at, argument) in run.arguments.iter().enumerate() {
@@ -108,7 +121,7 @@ impl Buffers {
             let Some(layout) = buffer.layout(phase).filter(|_| launch.arguments.contains(&at)) else {
                 continue;
             };
-            let image = buffer.memory.read()?;
+            let image = buffer.memory.to_vec()?;
             launched.strays.extend(layout.strays(dtype, &image).map(|strays| (at, strays)));
             let found = layout.content(&image).to_vec();
             if *role == Role::In
@@ -124,6 +137,6 @@ impl Buffers {
 
 impl Buffer {
     fn layout(&self, phase: Phase) -> Option<Layout> {
-        Layout::new(self.length, self.granularity, phase)
+        Layout::new(self.length, phase)
     }
 }

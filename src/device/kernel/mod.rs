@@ -3,7 +3,6 @@
 //!
 //! | file | what it knows |
 //! |---|---|
-//! | `driver` | the calls of the driver and of its compiler |
 //! | `code` | from a source to functions that can be launched |
 //! | `files` | sources, inputs, references |
 //! | `launching` | one launch among guarded, poisoned buffers |
@@ -13,7 +12,6 @@
 
 mod code;
 mod comparing;
-mod driver;
 mod files;
 mod launching;
 
@@ -25,14 +23,14 @@ use serde_json::{Value, json};
 use crate::model::canonical::sha256_hex;
 use crate::model::{Error, Result};
 use crate::validate::kernel::{
-    Argument, Content, Finding, FindingKind, Output, Phase, Progress, Report, Request, Role, Run, Stage, Trouble,
+    Argument, Content, DeviceSeen, Finding, FindingKind, Output, Phase, Progress, Report, Request, Role, Run, Stage, Trouble,
     TroubleKind, What, differing, fill, unwritten,
 };
 use crate::validate::tensor::Declared;
 
-use code::{Modules, Wrong};
+use super::cuda::{CudaError, Gpu, nvrtc};
+use code::{Modules, Wrong, first_line};
 use comparing::Judge;
-use driver::{Failure, Gpu};
 use launching::{Buffers, Launched};
 
 /// More findings than this are not looked for.
@@ -191,17 +189,24 @@ struct Child<'a> {
 impl Child<'_> {
     fn all(&mut self) -> std::result::Result<(), Stop> {
         self.at(Stage::Open, "", None, 0)?;
-        let mut gpu = Gpu::open().map_err(|what| Stop::Trouble(TroubleKind::Device, what))?;
-        self.report.device = Some(gpu.seen().clone());
-        if gpu.is_emulated() != self.request.emulated {
+        let gpu = Gpu::open(0).map_err(|error| Stop::Trouble(TroubleKind::Device, first_line(&error)))?;
+        let info = gpu.info();
+        self.report.device = Some(DeviceSeen {
+            name: info.name.clone(),
+            uuid: info.uuid.clone(),
+            capability: format!("{}.{}", info.capability / 10, info.capability % 10),
+            driver: format!("{}.{}", info.driver / 1000, info.driver % 1000 / 10),
+            nvrtc: nvrtc::version().ok().map(|(major, minor)| format!("{major}.{minor}")),
+            emulated: info.emulated,
+            guarded: info.virtual_memory,
+        });
+        if info.emulated != self.request.emulated {
             // Who asked for the other one hears it from who judges: nothing runs on the wrong device.
-            return Err(Stop::Trouble(TroubleKind::Device, format!("the device here is \"{}\"", gpu.seen().name)));
+            return Err(Stop::Trouble(TroubleKind::Device, format!("the device here is \"{}\"", info.name)));
         }
         self.say_device(&gpu)?;
         for run in &self.request.runs {
-            let done = self.case(&mut gpu, run);
-            self.report.device = Some(gpu.seen().clone());
-            done?;
+            self.case(&gpu, run)?;
             if self.report.findings.len() >= ENOUGH {
                 break;
             }
@@ -213,7 +218,7 @@ impl Child<'_> {
         Ok(())
     }
 
-    fn case(&mut self, gpu: &mut Gpu, run: &Run) -> std::result::Result<(), Stop> {
+    fn case(&mut self, gpu: &Gpu, run: &Run) -> std::result::Result<(), Stop> {
         self.at(Stage::Compile, &run.case, None, 0)?;
         let sizes = launching::parameter_sizes(run, &run.candidate);
         let function = self
@@ -221,7 +226,7 @@ impl Child<'_> {
             .function(gpu, self.place.worktree, &run.candidate, &sizes)
             .map_err(|wrong| candidate_is(wrong, &run.case))?;
         self.at(Stage::Prepare, &run.case, None, 0)?;
-        let mut buffers = Buffers::new(gpu, run).map_err(|what| Stop::Trouble(TroubleKind::Machine, what))?;
+        let buffers = Buffers::new(gpu, run).map_err(|what| Stop::Trouble(TroubleKind::Machine, what))?;
         for &seed in &run.seeds {
             let contents: Vec<Vec<u8>> = run
                 .arguments
@@ -237,15 +242,16 @@ impl Child<'_> {
             for number in 0..times {
                 self.at(Stage::Prepare, &run.case, Some(seed), number + 1)?;
                 let phase = Phase(number);
-                let prepared = buffers.prepare(gpu, run, &run.candidate, &contents, phase);
-                let mut parameters = prepared.map_err(|f| Stop::Trouble(TroubleKind::Machine, f.line()))?;
+                let launch = &run.candidate;
+                let parameters = buffers
+                    .prepare(run, launch, &contents, phase)
+                    .map_err(|error| Stop::Trouble(TroubleKind::Machine, first_line(&error)))?;
                 self.at(Stage::Launch, &run.case, Some(seed), number + 1)?;
                 let at = Spot { case: &run.case, seed, launch: number + 1 };
-                let launch = &run.candidate;
-                gpu.launch(function, launch.grid, launch.block, launch.shared, &mut parameters)
-                    .and_then(|()| buffers.collect(run, &run.candidate, &contents, phase))
+                launching::launch(gpu, &function, launch, &parameters)
+                    .and_then(|()| buffers.collect(run, launch, &contents, phase))
                     .map(|launched| launches.push(launched))
-                    .map_err(|failure| Stop::Finding(at.broken(&failure)))?;
+                    .map_err(|error| Stop::Finding(at.broken(&error)))?;
                 let strays: Vec<Finding> = launches.last().map(|l| at.strays(run, l)).unwrap_or_default();
                 if !strays.is_empty() {
                     self.report.findings.extend(strays);
@@ -255,7 +261,7 @@ impl Child<'_> {
             self.look(run, seed, &launches);
             if self.process == Process::First {
                 self.at(Stage::Reference, &run.case, Some(seed), 0)?;
-                let right = comparing::reference(gpu, &mut self.modules, &mut buffers, run, seed, &contents, self.place)
+                let right = comparing::reference(gpu, &mut self.modules, &buffers, run, seed, &contents, self.place)
                     .map_err(|what| Stop::Trouble(TroubleKind::Reference, what))?;
                 self.at(Stage::Compare, &run.case, Some(seed), 0)?;
                 // Launches that have to agree were held against each other; else each has to be right by itself.
@@ -351,8 +357,8 @@ impl Child<'_> {
 
     /// Which device really ran, for whoever watches the gate.
     fn say_device(&self, gpu: &Gpu) -> std::result::Result<(), Stop> {
-        let seen = gpu.seen();
-        let backend = if gpu.is_emulated() { "emulated" } else { "cuda" };
+        let seen = gpu.info();
+        let backend = if seen.emulated { "emulated" } else { "cuda" };
         let about =
             json!({"pid": std::process::id(), "uuid": seen.uuid, "name": seen.name, "backend": backend});
         fs::write(self.place.out.join("git-incident-device.json"), about.to_string()).map_err(written)
@@ -391,16 +397,16 @@ impl Spot<'_> {
     }
 
     /// A launch that the driver says failed.
-    fn broken(&self, failure: &Failure) -> Finding {
-        let kind = match failure.name.as_str() {
+    fn broken(&self, error: &CudaError) -> Finding {
+        let kind = match error.name.as_str() {
             "CUDA_ERROR_ILLEGAL_ADDRESS" | "CUDA_ERROR_MISALIGNED_ADDRESS" | "CUDA_ERROR_INVALID_ADDRESS_SPACE" => {
                 FindingKind::IllegalAddress
             }
             "CUDA_ERROR_LAUNCH_TIMEOUT" => FindingKind::Hang,
             _ => FindingKind::Launch,
         };
-        let what = format!("launch {}: {}", self.launch, failure.line());
-        self.finding(kind, None, what, json!({"error": failure.name}))
+        let what = format!("launch {}: {}", self.launch, first_line(error));
+        self.finding(kind, None, what, json!({"error": error.name}))
     }
 
     /// What a launch left outside of its buffers, and did to its inputs.
@@ -446,8 +452,8 @@ fn candidate_is(wrong: Wrong, case: &str) -> Stop {
     };
     match wrong {
         Wrong::Code(what, lines) => finding(FindingKind::Compile, what, lines, Value::Null),
-        Wrong::Driver(failure) => {
-            finding(FindingKind::Launch, failure.line(), Vec::new(), json!({"error": failure.name}))
+        Wrong::Driver(error) => {
+            finding(FindingKind::Launch, first_line(&error), Vec::new(), json!({"error": error.name}))
         }
         Wrong::Compiler(what) => Stop::Trouble(TroubleKind::Compiler, what),
         Wrong::Gate(what) => Stop::Trouble(TroubleKind::Gate, what),

@@ -11,10 +11,13 @@
 use crate::validate::tensor::Dtype;
 
 /// What `cudaMalloc` promises, and kernels may rely on.
-const ALIGN: usize = 256;
+pub const ALIGN: usize = 256;
 
-/// The smallest margins, in bytes.
-const MARGIN: usize = 4096;
+/// The margin before the tensor, in bytes. Before it the device's page may go on.
+const FRONT: usize = 64 << 10;
+
+/// The smallest margin behind it where it does not lie flush.
+const BACK: usize = 4096;
 
 /// Which launch of several it is: poison and place change from one to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,11 +30,11 @@ impl Phase {
     }
 }
 
-/// Where a tensor lies in what is mapped for it.
+/// Where a tensor lies in the memory that is allocated for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Bytes that are mapped: a multiple of the device's granularity.
-    pub mapped: usize,
+    /// Bytes in all, a multiple of [`ALIGN`]: nothing is mapped behind them.
+    pub bytes: usize,
     /// Where the tensor begins.
     pub start: usize,
     /// Its bytes.
@@ -49,17 +52,15 @@ pub struct Strays {
 
 impl Layout {
     /// The layout of so many bytes; `None` where that cannot be.
-    pub fn new(length: usize, granularity: usize, phase: Phase) -> Option<Self> {
-        let granularity = granularity.max(ALIGN);
-        let mapped = length.checked_add(2 * MARGIN)?.checked_next_multiple_of(granularity)?;
-        let behind = if phase.flush() { 0 } else { MARGIN };
-        let start = (mapped - behind - length) / ALIGN * ALIGN;
-        Some(Self { mapped, start, length })
+    pub fn new(length: usize, phase: Phase) -> Option<Self> {
+        let bytes = length.checked_add(FRONT + BACK)?.checked_next_multiple_of(ALIGN)?;
+        let start = if phase.flush() { (bytes - length) / ALIGN * ALIGN } else { FRONT };
+        Some(Self { bytes, start, length })
     }
 
     /// What is copied to the device: margins around these bytes.
     pub fn image(&self, dtype: Dtype, content: &[u8]) -> Vec<u8> {
-        let mut image = repeated(&margin(dtype), self.mapped);
+        let mut image = repeated(&margin(dtype), self.bytes);
         image[self.start..self.start + self.length].copy_from_slice(&content[..self.length]);
         image
     }
@@ -71,13 +72,13 @@ impl Layout {
 
     /// What was changed outside of the tensor.
     pub fn strays(&self, dtype: Dtype, image: &[u8]) -> Option<Strays> {
-        let margin = repeated(&margin(dtype), self.mapped);
+        let margin = repeated(&margin(dtype), self.bytes);
         let end = self.start + self.length;
         if image[..self.start] == margin[..self.start] && image[end..] == margin[end..] {
             return None;
         }
         let changed = |at: &usize| image[*at] != margin[*at];
-        let mut places = (0..self.start).chain(end..self.mapped).filter(changed);
+        let mut places = (0..self.start).chain(end..self.bytes).filter(changed);
         let first = places.next()?;
         Some(Strays { count: 1 + places.count() as u64, first: first as i64 - self.start as i64 })
     }
@@ -240,17 +241,14 @@ mod tests {
     #[test]
     fn flush_leaves_less_than_the_alignment() {
         for length in [1, 4, 255, 256, 257, 4000, 1 << 21, (1 << 21) - 1] {
-            for granularity in [4096, 1 << 21] {
-                for phase in 0..4 {
-                    let layout = Layout::new(length, granularity, Phase(phase)).unwrap();
-                    let behind = layout.mapped - layout.start - length;
-                    assert!(layout.start % ALIGN == 0 && layout.start >= MARGIN - ALIGN);
-                    assert!(layout.mapped % granularity == 0);
-                    assert!(if phase % 2 == 1 { behind < ALIGN } else { behind >= MARGIN });
-                }
+            for phase in 0..4 {
+                let layout = Layout::new(length, Phase(phase)).unwrap();
+                let behind = layout.bytes - layout.start - length;
+                assert!(layout.start % ALIGN == 0 && layout.start >= FRONT && layout.bytes % ALIGN == 0);
+                assert!(if phase % 2 == 1 { behind < ALIGN } else { behind >= BACK });
             }
         }
-        assert_eq!(Layout::new(usize::MAX, 4096, Phase(0)), None);
+        assert_eq!(Layout::new(usize::MAX, Phase(0)), None);
     }
 
     proptest! {
@@ -258,12 +256,12 @@ mod tests {
         fn every_stray_byte_is_found(length in 1..9000_usize, phase in 0..3_u32, at in any::<prop::sample::Index>(), which in 0..ALL.len()) {
             let dtype = ALL[which];
             let length = length / dtype.size() * dtype.size();
-            let layout = Layout::new(length, 4096, Phase(phase)).unwrap();
+            let layout = Layout::new(length, Phase(phase)).unwrap();
             let content = vec![0x3C; length];
             let mut image = layout.image(dtype, &content);
             prop_assert_eq!(layout.content(&image), &content[..]);
             prop_assert_eq!(layout.strays(dtype, &image), None);
-            let at = at.index(layout.mapped);
+            let at = at.index(layout.bytes);
             image[at] ^= 1;
             let inside = (layout.start..layout.start + length).contains(&at);
             let strays = layout.strays(dtype, &image);

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::EMULATED;
 use super::report::{Finding, FindingKind, Output, Progress, Report, Stage, TroubleKind};
 use super::request::{Request, What};
 use crate::model::status::Verdict;
@@ -130,8 +129,7 @@ fn alone(request: &Request, left: &Left) -> Result<Vec<Finding>, Judged> {
         }
     };
     if let Some(device) = &report.device {
-        let emulated = device.name == EMULATED;
-        if emulated != request.emulated {
+        if device.emulated != request.emulated {
             let asked = if request.emulated { "the emulated device" } else { "a GPU" };
             let reason = format!("the gate asks for {asked}, and the device is \"{}\"", device.name);
             return Err(Judged::new(Verdict::Inconclusive, reason));

@@ -18,10 +18,7 @@ mod request;
 
 pub use encode::{encode, encode_whole};
 pub use fill::{Fill, fill};
-pub use guard::{Layout, Phase, Strays, differing, margin, poison, unwritten};
+pub use guard::{ALIGN, Layout, Phase, Strays, differing, margin, poison, unwritten};
 pub use judge::{Left, judge};
 pub use report::{DeviceSeen, Finding, FindingKind, Loose, Output, Progress, Report, Stage, Trouble, TroubleKind};
 pub use request::{Argument, Content, Judging, Launch, Reference, Request, Role, Run, What};
-
-/// What the emulated device of the tests calls itself. It satisfies no gate that asks for a GPU.
-pub const EMULATED: &str = "git-incident emulated device";

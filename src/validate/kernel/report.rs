@@ -49,8 +49,10 @@ pub struct DeviceSeen {
     pub capability: String,
     /// The driver's CUDA version: `13.0`.
     pub driver: String,
-    /// The compiler's version, when something was compiled.
+    /// The compiler's version, if there is one.
     pub nvrtc: Option<String>,
+    /// Whether it is the emulated one of the tests.
+    pub emulated: bool,
     /// Whether a page that is not there lies behind each buffer.
     pub guarded: bool,
 }
