@@ -72,11 +72,6 @@ impl<'a, 'i> Section<'a, 'i> {
             .add(value.span().start, format!("\"{key}\" in {} must be {expected}, not {found}", self.name));
     }
 
-    /// Whether the key is there and holds a table.
-    pub(super) fn is_table(&self, key: &str) -> bool {
-        self.table.get(key).is_some_and(|value| value.get_ref().as_table().is_some())
-    }
-
     /// Reads an array of tables, each as a section of its own; what is no table is reported.
     pub(super) fn tables<T>(
         &mut self,

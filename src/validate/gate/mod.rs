@@ -54,7 +54,7 @@ impl Judged {
 }
 
 /// The kinds that this version runs, by their word in the configuration.
-const KINDS: [&str; 2] = ["command", "repeat"];
+const KINDS: [&str; 3] = ["command", "repeat", "kernel"];
 
 /// Why a kind cannot be run; `None` when it can.
 pub fn unsupported(kind: &str) -> Option<Judged> {

@@ -104,6 +104,14 @@ pub fn judge(request: &Request, first: &Left, second: &Left) -> Judged {
     Judged { verdict: Verdict::Pass, reason: String::new(), details, lines }
 }
 
+/// The gate could not come to its launches.
+pub fn not_prepared(what: &str, end: &End) -> Judged {
+    let judged = one(end);
+    // A reference that fails says nothing about the candidate.
+    let verdict = if judged.verdict == Verdict::NotRun { Verdict::NotRun } else { Verdict::Inconclusive };
+    Judged::new(verdict, format!("{what}: {}", judged.reason))
+}
+
 /// What one process found; or that it decides nothing.
 fn alone(request: &Request, left: &Left) -> Result<Vec<Finding>, Judged> {
     let Some(end) = &left.end else {

@@ -4,6 +4,7 @@
 //! the device. To add a kind: write its file with a type that is a [`Kind`], and name it in [`of`].
 
 mod command;
+mod kernel;
 mod repeat;
 
 use std::path::Path;
@@ -51,7 +52,8 @@ pub(super) fn of(kind: GateKind) -> Option<&'static dyn Kind> {
     match kind {
         GateKind::Command => Some(&command::Command),
         GateKind::Repeat => Some(&repeat::Repeat),
-        GateKind::Compare | GateKind::Kernel | GateKind::Sanitizer | GateKind::Build | GateKind::Perf => None,
+        GateKind::Kernel => Some(&kernel::Kernel),
+        GateKind::Compare | GateKind::Sanitizer | GateKind::Build | GateKind::Perf => None,
     }
 }
 
