@@ -317,6 +317,20 @@ impl Session {
             }
             powers.push(Power { place: place_named, command: command.to_owned(), scripts });
         }
+        for gate in &config.gates {
+            for (path, entry) in gate.kernel.launched() {
+                let content = self.file(place, path)?;
+                let scripts = content
+                    .map(|content| Script { path: path.to_owned(), sha256: sha256_hex(&content), content })
+                    .into_iter()
+                    .collect();
+                powers.push(Power {
+                    place: format!("gate {}, kernel", gate.id),
+                    command: format!("launch {entry} of {path}"),
+                    scripts,
+                });
+            }
+        }
         let pins = self.pins(config, place)?;
         Ok(Proposal {
             source: source.to_owned(),

@@ -420,11 +420,11 @@ impl Spot<'_> {
                 format!("{} bytes before its beginning", -strays.first)
             } else {
                 let behind = strays.first - length;
-                format!("{behind} bytes behind its end (element {} of {})", strays.first / size, length / size)
+                format!("{behind} bytes behind its end (where element {} would be)", strays.first / size)
             };
             let what = format!(
-                "launch {} wrote {} bytes outside of {}, the first {place}",
-                self.launch, strays.count, argument.name
+                "launch {} wrote outside of {}: {} byte(s), the first {place}",
+                self.launch, argument.name, strays.count
             );
             let details = json!({"offset": strays.first, "count": strays.count, "bytes": length});
             findings.push(self.finding(FindingKind::Margin, Some(&argument.name), what, details));

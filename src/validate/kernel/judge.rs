@@ -93,6 +93,10 @@ pub fn judge(request: &Request, first: &Left, second: &Left) -> Judged {
         );
         return Judged { verdict: Verdict::Inconclusive, reason, details, lines: Vec::new() };
     }
+    if report.mutants == 0 {
+        let reason = "too loose: no mutant of any output differs from it, so the comparison was not tried";
+        return Judged { verdict: Verdict::Inconclusive, reason: reason.into(), details, lines: Vec::new() };
+    }
     let lines = vec![format!(
         "{} on {}: {} outputs match, {} launches each, a second process, {} mutants caught",
         counted(request.runs.len(), "case"),
@@ -237,4 +241,184 @@ fn by_place(outputs: &[Output]) -> BTreeMap<(&str, u32, &str), &Output> {
 
 fn counted(number: usize, word: &str) -> String {
     format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::validate::gate::Limit;
+    use crate::validate::kernel::{
+        Argument, DeviceSeen, Judging, Launch, Loose, Reference, Role, Run, Trouble,
+    };
+
+    fn request() -> Request {
+        let launch = Launch {
+            source: "a.cu".into(),
+            entry: "run".into(),
+            options: Vec::new(),
+            include: Vec::new(),
+            grid: [1; 3],
+            block: [1; 3],
+            shared: 0,
+            arguments: vec![0],
+        };
+        Request {
+            v: Request::VERSION,
+            emulated: true,
+            launches: 3,
+            deterministic: true,
+            judging: Judging::default(),
+            runs: vec![Run {
+                case: "n=4".into(),
+                sizes: BTreeMap::new(),
+                seeds: vec![1, 2],
+                candidate: launch,
+                reference: Reference::Written,
+                arguments: vec![Argument {
+                    name: "out".into(),
+                    dtype: "f32".into(),
+                    what: What::Tensor { shape: vec![4], role: Role::Out, content: None },
+                }],
+            }],
+        }
+    }
+
+    fn report(matches: Option<bool>) -> Report {
+        let output = |seed| Output {
+            case: "n=4".into(),
+            seed,
+            name: "out".into(),
+            sha256: format!("{seed}"),
+            matches,
+            comparison: Value::Null,
+        };
+        let device = DeviceSeen {
+            name: "git-incident emulated device".into(),
+            uuid: "GPU-0".into(),
+            capability: "9.0".into(),
+            driver: "13.0".into(),
+            nvrtc: None,
+            emulated: true,
+            guarded: true,
+        };
+        let mut report = Report::new();
+        report.device = Some(device);
+        report.outputs = vec![output(1), output(2)];
+        report.mutants = 3;
+        report.complete = true;
+        report
+    }
+
+    fn left(end: End, report: Report) -> Left {
+        Left { end: Some(end), report: Ok(report), progress: None }
+    }
+
+    fn good() -> (Left, Left) {
+        (left(End::Exit(0), report(Some(true))), left(End::Exit(0), report(None)))
+    }
+
+    fn stopped_at(end: End, stage: Stage) -> Left {
+        let progress = Progress { stage, case: "n=4".into(), seed: Some(2), launch: 3 };
+        Left { end: Some(end), report: Err("none".into()), progress: Some(progress) }
+    }
+
+    const NOT_STARTED: Left = Left { end: None, report: Err(String::new()), progress: None };
+
+    fn said(first: &Left, second: &Left) -> (Verdict, String) {
+        let judged = judge(&request(), first, second);
+        assert!(crate::model::canonical::to_string(&judged.details).is_ok());
+        (judged.verdict, judged.reason)
+    }
+
+    #[test]
+    fn only_what_is_whole_passes() {
+        let (first, second) = good();
+        assert_eq!(said(&first, &second).0, Verdict::Pass);
+        for change in 0..7 {
+            let (mut first, mut second) = good();
+            let (one, other) = (first.report.as_mut().unwrap(), second.report.as_mut().unwrap());
+            match change {
+                0 => drop(one.outputs.pop()),
+                1 => one.outputs[1].matches = None,
+                2 => one.complete = false,
+                3 => drop(other.outputs.pop()),
+                4 => second.end = None,
+                5 => first.end = Some(End::Exit(5)),
+                _ => one.device.as_mut().unwrap().emulated = false,
+            }
+            assert_eq!(said(&first, &second).0, Verdict::Inconclusive, "{change}");
+        }
+    }
+
+    #[test]
+    fn a_second_process_with_other_bytes_is_a_finding() {
+        let (first, mut second) = good();
+        second.report.as_mut().unwrap().outputs[1].sha256 = "other".into();
+        let (verdict, reason) = said(&first, &second);
+        assert_eq!(verdict, Verdict::Fail);
+        assert!(reason.starts_with("nondeterministic: case n=4, seed 2: out"), "{reason}");
+        let mut request = request();
+        request.deterministic = false;
+        assert_eq!(judge(&request, &first, &second).verdict, Verdict::Pass);
+    }
+
+    #[test]
+    fn who_is_to_blame_follows_from_what_was_going_on() {
+        let hang = || End::Hang(Limit::Time);
+        let (verdict, reason) = said(&stopped_at(hang(), Stage::Launch), &NOT_STARTED);
+        assert_eq!(verdict, Verdict::Fail);
+        assert!(reason.starts_with("hang: case n=4, seed 2: launch 3"), "{reason}");
+        assert!(said(&stopped_at(hang(), Stage::Compile), &NOT_STARTED).1.starts_with("hang: "));
+        let (verdict, reason) = said(&stopped_at(End::Signal(11), Stage::Launch), &NOT_STARTED);
+        assert_eq!(verdict, Verdict::Fail);
+        assert!(reason.starts_with("crash: "), "{reason}");
+        for stage in [Stage::Open, Stage::Prepare, Stage::Reference, Stage::Compare] {
+            for end in [hang(), End::Signal(11)] {
+                assert_eq!(said(&stopped_at(end, stage), &NOT_STARTED).0, Verdict::Inconclusive, "{stage:?}");
+            }
+        }
+        // From outside, and for want of memory.
+        for number in [1, 2, 9, 15] {
+            let left = stopped_at(End::Signal(number), Stage::Launch);
+            assert_eq!(said(&left, &NOT_STARTED).0, Verdict::Inconclusive);
+        }
+        // A panic of our own.
+        assert_eq!(said(&stopped_at(End::Exit(101), Stage::Launch), &NOT_STARTED).0, Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn trouble_is_not_the_candidates() {
+        for (kind, verdict) in [
+            (TroubleKind::Device, Verdict::NotRun),
+            (TroubleKind::Compiler, Verdict::NotRun),
+            (TroubleKind::Reference, Verdict::Inconclusive),
+            (TroubleKind::Machine, Verdict::Inconclusive),
+            (TroubleKind::Gate, Verdict::Fail),
+        ] {
+            let (mut first, _) = good();
+            first.end = Some(End::Exit(5));
+            let report = first.report.as_mut().unwrap();
+            report.complete = false;
+            report.trouble = Some(Trouble { kind, what: "why".into() });
+            assert_eq!(said(&first, &NOT_STARTED).0, verdict, "{kind:?}");
+        }
+        assert_eq!(not_prepared("the reference's command", &End::Exit(1)).verdict, Verdict::Inconclusive);
+        assert_eq!(not_prepared("the reference's command", &End::Exit(127)).verdict, Verdict::NotRun);
+    }
+
+    #[test]
+    fn a_comparison_that_passes_a_mutant_decides_nothing() {
+        let (mut first, second) = good();
+        let loose =
+            Loose { mutant: "zeros".into(), case: "n=4".into(), seed: 1, argument: "out".into() };
+        first.report.as_mut().unwrap().loose = Some(loose);
+        let (verdict, reason) = said(&first, &second);
+        assert_eq!(verdict, Verdict::Inconclusive);
+        assert!(reason.starts_with("too loose: ") && reason.contains("zeros"), "{reason}");
+        let (mut first, second) = good();
+        first.report.as_mut().unwrap().mutants = 0;
+        let (verdict, reason) = said(&first, &second);
+        assert_eq!(verdict, Verdict::Inconclusive);
+        assert!(reason.starts_with("too loose: no mutant"), "{reason}");
+    }
 }

@@ -5,8 +5,8 @@ __device__ float all(float value) {
     return value;
 }
 
-extern "C" __global__ void run(const float *x, const float *gamma, float *y, int d, float epsilon) {
-    float *row = (float *)x + blockIdx.x * d;
+extern "C" __global__ void run(float *x, const float *gamma, float *y, int d, float epsilon) {
+    float *row = x + blockIdx.x * d;
     float mean = 0, variance = 0;
     for (int j = threadIdx.x; j < d; j += 32) mean += row[j] - row[0];
     mean = all(mean) / d + row[0];

@@ -111,6 +111,17 @@ impl Kernel {
         }
     }
 
+    /// Sources that it can make us launch, with their entries.
+    pub fn launched(&self) -> impl Iterator<Item = (&str, &str)> {
+        let reference = match &self.reference {
+            Some(Reference::Kernel(code, _)) => Some(code),
+            _ => None,
+        };
+        std::iter::once(&self.code).chain(reference).filter_map(|code| {
+            code.source.as_deref().map(|source| (source, code.entry.as_deref().unwrap_or_default()))
+        })
+    }
+
     /// Files that say what is right: judged in the protected branch's version.
     pub(super) fn oracle(&self) -> Vec<String> {
         let mut files: Vec<String> = match &self.reference {
