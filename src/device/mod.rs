@@ -8,9 +8,11 @@
 
 mod bounded;
 pub mod cpu;
+pub mod cuda;
 mod gpu;
 mod host;
 pub mod map;
+pub mod kernel;
 mod tool;
 
 use serde::{Deserialize, Serialize};

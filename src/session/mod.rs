@@ -17,6 +17,7 @@ pub mod identity;
 pub mod import;
 pub mod integrity;
 pub mod keep;
+pub mod launching;
 pub mod linking;
 pub mod locate;
 pub mod opening;

@@ -7,6 +7,7 @@ pub mod close;
 pub mod compare;
 pub mod completions;
 pub mod demo;
+pub mod device;
 pub mod difference;
 pub mod doctor;
 pub mod edit;
@@ -16,6 +17,7 @@ pub mod fsck;
 pub mod hook;
 pub mod import;
 pub mod init;
+pub mod launch;
 pub mod link;
 pub mod list;
 pub mod man;
@@ -120,6 +122,12 @@ commands! {
     /// Called by git's hooks
     #[command(hide = true)]
     hook => Hook,
+    /// Look at the GPUs that this program can use
+    #[command(hide = true)]
+    device => Device,
+    /// Called by gates of kind `kernel`
+    #[command(hide = true)]
+    launch => Launch,
     /// A whole incident in a scratch repository: no GPU, network, compiler or configuration
     demo => Demo,
     /// Print shell completions

@@ -55,7 +55,7 @@ impl Judged {
 }
 
 /// The kinds that this version runs, by their word in the configuration.
-const KINDS: [&str; 3] = ["command", "repeat", "compare"];
+const KINDS: [&str; 4] = ["command", "repeat", "compare", "kernel"];
 
 /// Why a kind cannot be run; `None` when it can.
 pub fn unsupported(kind: &str) -> Option<Judged> {

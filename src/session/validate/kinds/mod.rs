@@ -5,6 +5,7 @@
 
 mod command;
 mod compare;
+mod kernel;
 mod repeat;
 
 use std::path::Path;
@@ -56,7 +57,8 @@ pub(super) fn of(kind: GateKind) -> Option<&'static dyn Kind> {
         GateKind::Command => Some(&command::Command),
         GateKind::Repeat => Some(&repeat::Repeat),
         GateKind::Compare => Some(&compare::Compare),
-        GateKind::Kernel | GateKind::Sanitizer | GateKind::Build | GateKind::Perf => None,
+        GateKind::Kernel => Some(&kernel::Kernel),
+        GateKind::Sanitizer | GateKind::Build | GateKind::Perf => None,
     }
 }
 
