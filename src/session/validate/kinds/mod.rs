@@ -3,8 +3,11 @@
 //! The arithmetic and the parsing stand in `crate::validate`, pure; here they meet the worktree, `$GATE_OUT` and
 //! the device. To add a kind: write its file with a type that is a [`Kind`], and name it in [`of`].
 
+mod build;
 mod command;
+mod left;
 mod repeat;
+mod sanitizer;
 
 use std::path::Path;
 
@@ -51,7 +54,9 @@ pub(super) fn of(kind: GateKind) -> Option<&'static dyn Kind> {
     match kind {
         GateKind::Command => Some(&command::Command),
         GateKind::Repeat => Some(&repeat::Repeat),
-        GateKind::Compare | GateKind::Kernel | GateKind::Sanitizer | GateKind::Build | GateKind::Perf => None,
+        GateKind::Sanitizer => Some(&sanitizer::Sanitizer),
+        GateKind::Build => Some(&build::Build),
+        GateKind::Compare | GateKind::Kernel | GateKind::Perf => None,
     }
 }
 
