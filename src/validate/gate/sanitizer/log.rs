@@ -81,7 +81,7 @@ impl Log {
             add(&mut self.errors, rest);
         } else if let Some(rest) = text.strip_prefix("RACECHECK SUMMARY: ") {
             add(&mut self.hazards, rest);
-        } else if UNCHECKED.iter().any(|words| text.contains(words)) {
+        } else if finding::kind(text) != Some("API error") && UNCHECKED.iter().any(|words| text.contains(words)) {
             // The last one says most: others come before it whenever a program fails.
             self.unchecked = Some(short(finding::without_severity(text)));
         } else if let Some(kind) = finding::kind(text) {
@@ -269,6 +269,13 @@ mod tests {
             assert!(found.unchecked.is_some(), "{line}");
         }
         assert_eq!(read(b"hello\n"), Log::default());
+    }
+
+    #[test]
+    fn a_call_that_is_not_supported_is_a_finding() {
+        let line = " Program hit cudaErrorNotSupported (error 801) due to \"operation not supported\" on CUDA API call";
+        let found = log(&[" COMPUTE-SANITIZER", line, " ERROR SUMMARY: 1 error"]);
+        assert_eq!((found.total, found.unchecked), (1, None));
     }
 
     #[test]
