@@ -81,7 +81,9 @@ impl Log {
             add(&mut self.errors, rest);
         } else if let Some(rest) = text.strip_prefix("RACECHECK SUMMARY: ") {
             add(&mut self.hazards, rest);
-        } else if finding::kind(text) != Some("API error") && UNCHECKED.iter().any(|words| text.contains(words)) {
+        } else if finding::kind(text) != Some("API error")
+            && UNCHECKED.iter().any(|words| text.contains(words))
+        {
             // The last one says most: others come before it whenever a program fails.
             self.unchecked = Some(short(finding::without_severity(text)));
         } else if let Some(kind) = finding::kind(text) {

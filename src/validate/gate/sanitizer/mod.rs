@@ -59,11 +59,16 @@ pub fn judge(ran: &[Ran<'_>]) -> Judged {
     } else {
         verdict::combine(said.iter().map(|said| said.verdict))
     };
-    let reasons: Vec<String> = said
-        .iter()
-        .filter(|said| said.verdict == verdict && verdict != Verdict::Pass)
-        .map(|said| format!("{}: {}", said.tool, said.reason))
-        .collect();
+    // Tools that say the same say it once.
+    let mut reasons: Vec<(Vec<&str>, &str)> = Vec::new();
+    for said in said.iter().filter(|said| said.verdict == verdict && verdict != Verdict::Pass) {
+        match reasons.iter_mut().find(|(_, reason)| *reason == said.reason) {
+            Some((tools, _)) => tools.push(&said.tool),
+            None => reasons.push((vec![&said.tool], &said.reason)),
+        }
+    }
+    let reasons: Vec<String> =
+        reasons.iter().map(|(tools, reason)| format!("{}: {reason}", tools.join(", "))).collect();
     let mut judged = Judged::new(verdict, reasons.join("; "));
     judged.lines = lines(&said);
     judged.details = details(&said);
