@@ -7,9 +7,13 @@
 //! guessed. The parsers are pure and total; the texts they read are hostile input.
 
 mod bounded;
+pub mod cards;
 mod gpu;
 mod host;
+pub mod lock;
+pub mod nvml;
 mod tool;
+pub mod watch;
 
 use serde::{Deserialize, Serialize};
 

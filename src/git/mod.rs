@@ -23,6 +23,7 @@ pub mod remote_url;
 pub mod remotes;
 pub mod repo;
 pub mod setup;
+pub mod signing;
 pub mod snapshot;
 pub mod trailers;
 pub mod worktree;

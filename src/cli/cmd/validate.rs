@@ -157,6 +157,8 @@ fn view(result: &GateResult) -> Value {
         "seconds": format!("{}.{:03}", result.millis / 1000, result.millis % 1000),
         "command": result.command,
         "details": result.details,
+        "signed_by": result.signed_by,
+        "notes": result.notes,
         "commit": result.commit,
     })
 }
