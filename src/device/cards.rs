@@ -182,9 +182,12 @@ mod tests {
     #[test]
     fn the_compute_driver_names_its_users() {
         let folder = tempfile::tempdir().unwrap();
-        for (pid, file, bytes) in
-            [("100", "vram_7", "4096\n"), ("101", "vram_7", "0\n"), ("102", "vram_8", "1\n"), ("x", "vram_7", "1\n")]
-        {
+        for (pid, file, bytes) in [
+            ("100", "vram_7", "4096\n"),
+            ("101", "vram_7", "0\n"),
+            ("102", "vram_8", "1\n"),
+            ("x", "vram_7", "1\n"),
+        ] {
             let process = folder.path().join("proc").join(pid);
             std::fs::create_dir_all(&process).unwrap();
             std::fs::write(process.join(file), bytes).unwrap();

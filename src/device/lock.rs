@@ -133,10 +133,7 @@ fn try_lock(path: &Path, who: &str) -> std::io::Result<std::result::Result<File,
 
 /// An identity comes from a driver; a file name of it must stay in its folder.
 fn safe(name: &str) -> String {
-    name.chars()
-        .take(100)
-        .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
-        .collect()
+    name.chars().take(100).map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 
 #[cfg(test)]

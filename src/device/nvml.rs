@@ -173,7 +173,8 @@ fn state(device: &nvml_wrapper::Device<'_>, index: u32) -> Result<State, String>
         .unwrap_or_default();
     state.sm_mhz = ask!("SM clock", device.clock_info(Clock::SM));
     state.memory_mhz = ask!("memory clock", device.clock_info(Clock::Memory));
-    state.throttle = ask!("throttle reasons", device.current_throttle_reasons()).map(|r: ThrottleReasons| r.bits());
+    state.throttle =
+        ask!("throttle reasons", device.current_throttle_reasons()).map(|r: ThrottleReasons| r.bits());
     // A device without such memory has nothing to count.
     match device.is_ecc_enabled() {
         Ok(mode) => {
@@ -270,7 +271,8 @@ mod tests {
     #[test]
     fn an_instance_has_the_clocks_of_its_gpu() {
         let whole = State { uuid: "GPU-1".into(), sm_mhz: Some(5), memory_used: Some(9), ..State::default() };
-        let part = State { uuid: "MIG-1".into(), name: "a 1g".into(), memory_used: Some(2), ..State::default() };
+        let part =
+            State { uuid: "MIG-1".into(), name: "a 1g".into(), memory_used: Some(2), ..State::default() };
         let part = part_of(&whole, part);
         assert_eq!((part.uuid.as_str(), part.parent.as_deref()), ("MIG-1", Some("GPU-1")));
         assert_eq!((part.sm_mhz, part.memory_used), (Some(5), Some(2)));

@@ -335,9 +335,9 @@ mod tests {
     fn the_mark_tells_a_process_that_is_no_descendant() {
         // We are our own witness: no descendant of ours, so only the mark can tell.
         let family = |mark: &str, own: u32| Family { own, mark: mark.as_bytes().to_vec(), outermost: true };
-        let mark = std::env::vars_os().next().map(|(name, value)| {
-            format!("{}={}", name.to_string_lossy(), value.to_string_lossy())
-        });
+        let mark = std::env::vars_os()
+            .next()
+            .map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()));
         let own = std::process::id();
         if let Some(mark) = mark {
             assert_eq!(family(&mark, u32::MAX).whose(own), Whose::Ours);
@@ -363,7 +363,9 @@ mod tests {
     fn a_device_that_is_gone_or_silent_is_trouble() {
         let first = AtomicBool::new(true);
         let look: Look =
-            Box::new(move |_| if first.swap(false, Ordering::Relaxed) { vec![state(&[], 1)] } else { Vec::new() });
+            Box::new(
+                move |_| if first.swap(false, Ordering::Relaxed) { vec![state(&[], 1)] } else { Vec::new() },
+            );
         let watch = Watch::with(move || Ok(look), Family::here("X=1")).unwrap();
         assert!(watch.stop().is_err());
         assert!(Watch::with(|| Err("no library".into()), Family::here("X=1")).is_err());

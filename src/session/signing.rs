@@ -34,8 +34,7 @@ impl Session {
                 None
             }
         };
-        let (descriptor, record) =
-            records::add(&self.repo, &self.writer()?, descriptor, record, &mut sign)?;
+        let (descriptor, record) = records::add(&self.repo, &self.writer()?, descriptor, record, &mut sign)?;
         Ok(Recorded { descriptor, record, remark })
     }
 

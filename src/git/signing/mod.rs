@@ -84,7 +84,8 @@ impl Settings {
         }
         let mut settings = Self { values, base: git.directory().to_owned() };
         // `~` and `%(prefix)` are git's to expand.
-        for key in ["user.signingkey", "gpg.ssh.program", "gpg.ssh.allowedsignersfile", "gpg.ssh.revocationfile"]
+        for key in
+            ["user.signingkey", "gpg.ssh.program", "gpg.ssh.allowedsignersfile", "gpg.ssh.revocationfile"]
         {
             if settings.get(key).is_some_and(|value| value.starts_with(['~', '%']))
                 && let Some(path) = git.call(["config", "--type=path", "--get", key]).text_if_any()?

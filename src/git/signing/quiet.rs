@@ -111,7 +111,10 @@ mod tests {
     #[test]
     fn it_reads_what_it_is_given_and_has_no_terminal() {
         let output = sh("cat; echo no >&2; exit 3", Some(b"words"), Duration::from_secs(10));
-        assert_eq!((output.status, output.stdout, output.stderr), (Some(3), b"words".to_vec(), b"no\n".to_vec()));
+        assert_eq!(
+            (output.status, output.stdout, output.stderr),
+            (Some(3), b"words".to_vec(), b"no\n".to_vec())
+        );
         let output = sh("exec 2>/dev/null; : < /dev/tty && echo asked", None, Duration::from_secs(10));
         assert_eq!(output.stdout, b"");
     }

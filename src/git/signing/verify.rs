@@ -86,7 +86,9 @@ fn ask(rules: &Rules, payload: &[u8], signature: &str, at: Timestamp) -> Result<
     let found = run(call("find-principals"), None)?;
     if found.status != Some(0) {
         if !is_intact(&rules.program, payload, signature)? {
-            return Ok(Checked::Not("its signature does not fit: it was altered, or moved from elsewhere".into()));
+            return Ok(Checked::Not(
+                "its signature does not fit: it was altered, or moved from elsewhere".into(),
+            ));
         }
         let key = envelope::fingerprint(signature).unwrap_or_default();
         return Ok(Checked::Not(format!("no allowed signer had the key {key} when it was made")));

@@ -23,7 +23,8 @@ impl Run<'_> {
         }
         let usable = all.iter().filter(|(_, f)| f.counts && (f.record.fresh || !job.fresh));
         let Some((descriptor, newest)) = usable.max_by_key(|(_, f)| f.record.at) else {
-            if let Some((_, claim)) = all.iter().find(|(_, f)| !f.counts && f.record.verdict == Verdict::Pass) {
+            if let Some((_, claim)) = all.iter().find(|(_, f)| !f.counts && f.record.verdict == Verdict::Pass)
+            {
                 report.remarks.push(format!(
                     "a record that was made elsewhere claims that {} passes, and counts for nothing: {} (allowed: {})",
                     job.gate.id,

@@ -166,13 +166,16 @@ impl Use {
             .into_iter()
             .collect();
         let first = self.held.cards.first();
-        let devices: Vec<Value> = (seen.devices.iter().zip(&kinds)).map(|(on, kind)| device(on, *kind)).collect();
+        let devices: Vec<Value> =
+            (seen.devices.iter().zip(&kinds)).map(|(on, kind)| device(on, *kind)).collect();
         let shared = seen.devices.iter().any(|on| !on.others.is_empty());
         let throttle = seen.devices.iter().fold(0, |all, on| all | bits(on));
         let left: Vec<String> = seen
             .devices
             .iter()
-            .flat_map(|on| on.left.iter().map(|pid| format!("process {pid} of the gate is still on {}", on.before.uuid)))
+            .flat_map(|on| {
+                on.left.iter().map(|pid| format!("process {pid} of the gate is still on {}", on.before.uuid))
+            })
             .collect();
         Observed {
             gpu: json!({
@@ -349,7 +352,9 @@ mod tests {
             .collect();
         let folder = tempfile::tempdir().unwrap();
         let wanted = cards.len();
-        let Asked::Taken(held) = lock::take(folder.path(), &cards, wanted, "test", None, &mut |_| {}).unwrap() else {
+        let Asked::Taken(held) =
+            lock::take(folder.path(), &cards, wanted, "test", None, &mut |_| {}).unwrap()
+        else {
             panic!("busy")
         };
         let run = Use { held, eye: None, mark: "m".into(), watch: None, trouble: String::new() };
@@ -393,9 +398,18 @@ mod tests {
         seen.after.ecc_uncorrected = Some(3);
         seen.before.missing = vec!["ECC".into()];
         let gpu = used(vec![seen], None).gpu;
-        assert_eq!((&gpu["times_valid"], &gpu["complete"], &gpu["shared"]), (&json!(false), &json!(false), &json!(true)));
+        assert_eq!(
+            (&gpu["times_valid"], &gpu["complete"], &gpu["shared"]),
+            (&json!(false), &json!(false), &json!(true))
+        );
         let said = notes(&gpu).join("\n");
-        for words in ["hardware thermal slowdown, power cap", "say nothing", "2 other", "2 memory error", "not complete: ECC"] {
+        for words in [
+            "hardware thermal slowdown, power cap",
+            "say nothing",
+            "2 other",
+            "2 memory error",
+            "not complete: ECC",
+        ] {
             assert!(said.contains(words), "{words}: {said}");
         }
         let mut capped = on("GPU-1");
@@ -423,7 +437,12 @@ mod tests {
 
     #[test]
     fn notes_of_a_foreign_record_are_total() {
-        for text in ["null", "[]", r#"{"devices":{"a":1}}"#, r#"{"devices":[1,{"uuid":2,"throttle":"x"}],"missing":3,"complete":false}"#] {
+        for text in [
+            "null",
+            "[]",
+            r#"{"devices":{"a":1}}"#,
+            r#"{"devices":[1,{"uuid":2,"throttle":"x"}],"missing":3,"complete":false}"#,
+        ] {
             let _ = notes(&serde_json::from_str(text).unwrap());
         }
     }

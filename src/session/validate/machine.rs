@@ -232,7 +232,8 @@ fn alike(cards: Vec<Card>, needed: usize) -> Vec<Card> {
         kinds.entry((card.arch.clone(), card.name.clone())).or_default().push(card.clone());
     }
     // "sm_90" comes before "sm_100", so the number decides.
-    let number = |arch: &str| arch.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().unwrap_or(0);
+    let number =
+        |arch: &str| arch.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().unwrap_or(0);
     kinds
         .into_iter()
         .filter(|(_, group)| group.len() >= needed)
@@ -251,7 +252,8 @@ mod tests {
     #[test]
     fn a_class_is_chosen_whoever_is_free() {
         let all = vec![card("sm_90", "H"), card("sm_100", "B"), card("sm_90", "H")];
-        let names = |needed| -> Vec<String> { alike(all.clone(), needed).into_iter().map(|c| c.name).collect() };
+        let names =
+            |needed| -> Vec<String> { alike(all.clone(), needed).into_iter().map(|c| c.name).collect() };
         assert_eq!(names(1), ["B"]);
         assert_eq!(names(2), ["H", "H"]);
         assert_eq!(names(3), ["H", "B", "H"], "a mixed class, when there is no other way");

@@ -9,8 +9,8 @@ use super::{Examination, GateResult, Job, Report, Run, Session, gpu};
 use crate::event::GateRecorded;
 use crate::git::lock;
 use crate::git::signing::fingerprint;
-use crate::model::status::Verdict;
 use crate::model::Result;
+use crate::model::status::Verdict;
 use crate::redact;
 use crate::session::signing::Recorded;
 use crate::store::evidence::{self, Policy};
@@ -37,7 +37,8 @@ impl Run<'_> {
         let records = records::find(repo, descriptor, &signers)?;
         let usable = records.iter().filter(|f| f.counts && (f.record.fresh || !job.fresh));
         let Some(newest) = usable.max_by_key(|f| f.record.at) else {
-            if let Some(claim) = records.iter().rev().find(|f| !f.counts && f.record.verdict == Verdict::Pass) {
+            if let Some(claim) = records.iter().rev().find(|f| !f.counts && f.record.verdict == Verdict::Pass)
+            {
                 report.remarks.push(format!(
                     "a record that was made elsewhere claims that {} passes, and counts for nothing: {} (allowed: {})",
                     job.gate.id,
@@ -195,7 +196,11 @@ impl Session {
 }
 
 /// Says that makers of records do not agree. One maker who tries again contradicts nobody.
-pub(super) fn contradiction(gate: &str, records: &[records::Found], newest: &records::Found) -> Option<String> {
+pub(super) fn contradiction(
+    gate: &str,
+    records: &[records::Found],
+    newest: &records::Found,
+) -> Option<String> {
     let other = records.iter().rev().find(|f| {
         f.counts
             && f.record.clone != newest.record.clone

@@ -57,7 +57,11 @@ mod tests {
         let key = Oid::parse(&"2".repeat(40)).unwrap();
         let signed = String::from_utf8(payload(&key, &read.value).unwrap()).unwrap();
         assert!(signed.starts_with(&format!("{key}\n{{\"at\"")), "{signed}");
-        assert!(signed.contains("\"later\":{\"a\":1}") && !signed.contains("\"mac\"") && !signed.contains("\"s\""));
+        assert!(
+            signed.contains("\"later\":{\"a\":1}")
+                && !signed.contains("\"mac\"")
+                && !signed.contains("\"s\"")
+        );
     }
 
     #[test]
@@ -66,7 +70,12 @@ mod tests {
         assert!(!read(LINE.replace("{\"a\":1}", "{\"a\":1,\"a\":2}").as_bytes()).unwrap().canonical);
         assert!(!read(LINE.replace("{\"a\":1}", "{\"a\":1.5}").as_bytes()).unwrap().canonical);
         assert!(read(LINE.replace("\"v\":1", "\"v\":2").as_bytes()).is_none());
-        assert!(read(LINE.replace("\"verdict\":\"pass\"", "\"verdict\":\"fail\",\"verdict\":\"pass\"").as_bytes()).is_none());
+        assert!(
+            read(
+                LINE.replace("\"verdict\":\"pass\"", "\"verdict\":\"fail\",\"verdict\":\"pass\"").as_bytes()
+            )
+            .is_none()
+        );
     }
 
     proptest! {

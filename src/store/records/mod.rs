@@ -154,7 +154,11 @@ pub fn under(repo: &Repo, key: &Oid, signers: &Signers) -> Result<Vec<Found>> {
     let secret = if note.is_empty() { None } else { clone_key(repo, false)? };
     let mut lines: Vec<line::Read> = crate::fold::split_lines(&note).filter_map(line::read).collect();
     lines.sort_by(|a, b| {
-        (a.record.at, &a.record.mac, &a.record.signature).cmp(&(b.record.at, &b.record.mac, &b.record.signature))
+        (a.record.at, &a.record.mac, &a.record.signature).cmp(&(
+            b.record.at,
+            &b.record.mac,
+            &b.record.signature,
+        ))
     });
     let mut checked = 0;
     let mut found: Vec<Found> = lines
@@ -247,13 +251,15 @@ pub(super) fn integrity(
     }
     let Some(program) = program else { return Ok(Integrity::Unchecked) };
     let signed = line::payload(key, &read.value);
-    Ok(match signed.and_then(|signed| {
-        crate::git::signing::is_intact(program, &signed, &read.record.signature)
-    }) {
-        Ok(true) if read.canonical => Integrity::Whole,
-        Ok(_) => Integrity::SignatureDiffers,
-        Err(_) => Integrity::Unchecked,
-    })
+    Ok(
+        match signed
+            .and_then(|signed| crate::git::signing::is_intact(program, &signed, &read.record.signature))
+        {
+            Ok(true) if read.canonical => Integrity::Whole,
+            Ok(_) => Integrity::SignatureDiffers,
+            Err(_) => Integrity::Unchecked,
+        },
+    )
 }
 
 /// Adds a record made here. `sign` is given what is to be signed and returns the signature, or nothing. Returns the

@@ -66,7 +66,10 @@ impl Signers {
         let nobody = |what: String| Err(Error::refused(what));
         let allowed = match &self.source {
             Source::Own => match settings.allowed_signers() {
-                None => return nobody("no signers are allowed: neither [records] signers nor gpg.ssh.allowedSignersFile is set".into()),
+                None => return nobody(
+                    "no signers are allowed: neither [records] signers nor gpg.ssh.allowedSignersFile is set"
+                        .into(),
+                ),
                 Some(path) => match std::fs::read(&path) {
                     Ok(bytes) => bytes,
                     Err(error) => return nobody(format!("{}: {error}", path.display())),
