@@ -205,6 +205,26 @@ fn two_runs_take_turns_on_a_device_and_the_second_says_whom_it_waits_for() {
 }
 
 #[test]
+fn a_push_does_not_wait_long_for_a_device_that_others_have() {
+    let machine = Machine::new(ONE, &format!("[pre-push]\ninline = \"1s\"\n{}", gate("", WORKS)));
+    let folder = machine.repo.root().join("cache/git-incident/gpus");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let lock = folder.join("GPU-aaaaaaaa.lock");
+    std::fs::write(&lock, "gate other on 0123 (process 1)").expect("written");
+    let mut holder = machine.repo.command("flock").arg(&lock).args(["sleep", "1000"]).spawn().expect("flock");
+    while machine.repo.run("flock", &["-n", &lock.display().to_string(), "true"]).status == 0 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let pushed = machine.git(&["push", "origin", "topic"]);
+    holder.kill().expect("ended");
+    holder.wait().expect("waited for");
+    assert_ne!(pushed.status, 0);
+    pushed.says("waits for a GPU: gate other on 0123").says("git incident validate --wait && git push");
+    machine.git(&["incident", "validate", "--wait"]).expect(0);
+    machine.git(&["push", "-q", "origin", "topic"]).expect(0);
+}
+
+#[test]
 fn free_devices_come_first_and_the_persons_choice_is_kept() {
     let three = "GPU-aaaaaaaa|NVIDIA A|8|0\nGPU-bbbbbbbb|NVIDIA A|8|0\nGPU-cccccccc|NVIDIA A|8|0\n";
     let run = "echo $CUDA_VISIBLE_DEVICES $GATE_RANKS > $FAKE_NVML/given; for d in $(echo $CUDA_VISIBLE_DEVICES | tr , ' '); do echo $$ > $FAKE_NVML/$d.pids; done; sleep 0.3";

@@ -63,7 +63,7 @@ pub fn take(
     };
     std::fs::create_dir_all(folder).map_err(trouble)?;
     let mut cards = cards.to_vec();
-    cards.sort_by(|a, b| (a.busy, a.lock_name()).cmp(&(b.busy, b.lock_name())));
+    cards.sort_by_key(|card| (card.busy, card.lock_name()));
     let vendor = cards.first().map(|card| card.vendor.clone()).unwrap_or_default();
     let mut told = false;
     let mut tell = |whom: &str| {

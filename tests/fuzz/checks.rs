@@ -14,19 +14,20 @@ use git_incident::document::render::page::{PageInput, page};
 use git_incident::document::render::{adf, text};
 use git_incident::event::{Data, Line, line};
 use git_incident::fold::{Ledger, split_lines, unite};
-use git_incident::git::trailers;
+use git_incident::git::{signing, trailers};
 use git_incident::model::incident::Author;
 use git_incident::model::{EventId, Oid, Timestamp};
 use git_incident::redact::{AllowedFinding, cut, redact};
 use git_incident::report::codeowners::Codeowners;
 use git_incident::report::workflows::recommend;
+use git_incident::store::records::line as records;
 use git_incident::validate::push;
 
 /// A target: its name, and what it does with an input.
 pub type Check = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const ALL: [Check; 11] = [
+pub const ALL: [Check; 12] = [
     ("event_line", event_line),
     ("ledger_fold", ledger_fold),
     ("ledger_union", ledger_union),
@@ -38,6 +39,7 @@ pub const ALL: [Check; 11] = [
     ("post_mortem", post_mortem),
     ("review_diff", review_diff),
     ("document_views", document_views),
+    ("record", record),
 ];
 
 /// Any bytes as one line of a ledger: read without a panic, and kept byte for byte.
@@ -263,5 +265,21 @@ pub fn document_views(bytes: &[u8]) {
     assert!(text::text(markdown, 80).chars().all(|c| c == '\n' || !c.is_control()));
     for channel in Channel::ALL {
         assert!(brief(markdown, channel).words <= channel.most_words());
+    }
+}
+
+/// A line under a descriptor, as a peer may have written it.
+pub fn record(bytes: &[u8]) {
+    let _ = signing::fingerprint(&String::from_utf8_lossy(bytes));
+    let Some(read) = records::read(bytes) else { return };
+    let _ = signing::fingerprint(&read.record.signature);
+    let Some(key) = Oid::parse(&"2".repeat(40)) else { return };
+    // What is signed is a function of the line, and does not hold the signature.
+    let signed = records::payload(&key, &read.value);
+    let again = records::read(bytes).map(|again| records::payload(&key, &again.value));
+    match (signed, again) {
+        (Ok(one), Some(Ok(other))) => assert_eq!(one, other, "one line, one payload"),
+        (Err(_), Some(Err(_))) => assert!(!read.canonical, "a canonical line can be signed"),
+        _ => panic!("reading is a function of the bytes"),
     }
 }

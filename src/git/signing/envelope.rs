@@ -71,7 +71,7 @@ fn encode(bytes: &[u8]) -> String {
 /// Strictly: no white space, padded, nothing behind the padding.
 fn decode(text: &str) -> Option<Vec<u8>> {
     let bytes = text.as_bytes();
-    if bytes.len() % 4 != 0 {
+    if !bytes.len().is_multiple_of(4) {
         return None;
     }
     let padding = bytes.iter().rev().take(2).take_while(|b| **b == b'=').count();

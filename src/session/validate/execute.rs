@@ -30,6 +30,7 @@ const CACHES_KEPT: usize = 8;
 const NAME: &str = "validate";
 
 /// What came of it.
+#[expect(clippy::large_enum_variant, reason = "one at a time, and nearly always the large one")]
 pub(super) enum Executed {
     Ran(Ran),
     /// The connection would be held open too long; nothing of the gate runs any more.

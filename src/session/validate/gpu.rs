@@ -372,6 +372,36 @@ mod tests {
     }
 
     #[test]
+    fn a_run_sees_the_devices_it_holds_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let env = |vendor: &str, uuids: [&str; 2]| {
+            let cards = uuids.map(|uuid| Card {
+                vendor: vendor.into(),
+                uuid: uuid.into(),
+                index: u32::from(uuid.is_empty()) * 3,
+                ..Card::default()
+            });
+            let Asked::Taken(held) = lock::take(folder.path(), &cards, 2, "test", None, &mut |_| {}).unwrap()
+            else {
+                panic!("busy")
+            };
+            let run = Use { held, eye: None, mark: "m".into(), watch: None, trouble: String::new() };
+            let all = run.env();
+            move |name: &str| {
+                let value = all.iter().find(|(known, _)| known == name)?.1.clone()?;
+                value.into_string().ok()
+            }
+        };
+        let cuda = env("nvidia", ["GPU-b", "GPU-a"]);
+        assert_eq!(cuda("CUDA_VISIBLE_DEVICES").as_deref(), Some("GPU-a,GPU-b"));
+        assert_eq!((cuda("GATE_RANKS").as_deref(), cuda(MARK).as_deref()), (Some("2"), Some("m")));
+        let hip = env("amd", ["GPU-2", ""]);
+        assert_eq!(hip("ROCR_VISIBLE_DEVICES").as_deref(), Some("GPU-2,3"));
+        assert_eq!(hip("HIP_VISIBLE_DEVICES").as_deref(), Some("0,1"));
+        assert_eq!(hip("CUDA_VISIBLE_DEVICES"), None);
+    }
+
+    #[test]
     fn the_helpers_word_needs_the_drivers() {
         let report = || Some(Report { uuid: "AB-1".into(), name: "A".into() });
         let quiet = on("GPU-ab-1");

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -45,8 +45,9 @@ pub(super) enum Presence {
 }
 
 /// What was learned of this machine so far: probing takes time, and several gates ask.
-#[derive(Default)]
 pub(super) struct Machine {
+    /// Where AMD's compute driver publishes what it knows.
+    kfd: PathBuf,
     processor: RefCell<Option<String>>,
     probed: RefCell<BTreeMap<Vec<String>, Environment>>,
     custom: RefCell<BTreeMap<String, bool>>,
@@ -58,7 +59,24 @@ pub(super) struct Machine {
 /// A vendor's devices and what can look at them, or why there are none.
 type Cards = std::result::Result<(Vec<Card>, Option<Eye>), String>;
 
+impl Default for Machine {
+    fn default() -> Self {
+        Self::with_kfd(PathBuf::from(cards::KFD))
+    }
+}
+
 impl Machine {
+    fn with_kfd(kfd: PathBuf) -> Self {
+        Self {
+            kfd,
+            processor: RefCell::default(),
+            probed: RefCell::default(),
+            custom: RefCell::default(),
+            cards: RefCell::default(),
+            sick: RefCell::default(),
+        }
+    }
+
     /// Looks for the device of a gate. Runs a `custom:` probe, so call it after the trust was shown.
     pub(super) fn look(&self, session: &Session, gate: &Gate) -> Result<Presence> {
         let (mut cards, mut eye) = (Vec::new(), None);
@@ -148,10 +166,10 @@ impl Machine {
                     let cards = cards::visible(cards, variable("CUDA_VISIBLE_DEVICES").as_deref());
                     return Ok((cards, watched.then_some(Eye::Nvml)));
                 }
-                let folder = Path::new(cards::KFD);
-                let cards = cards::visible(cards::amd(folder), variable("ROCR_VISIBLE_DEVICES").as_deref());
+                let cards =
+                    cards::visible(cards::amd(&self.kfd), variable("ROCR_VISIBLE_DEVICES").as_deref());
                 let cards = cards::renumbered(cards, variable("HIP_VISIBLE_DEVICES").as_deref());
-                Ok((cards, Some(Eye::Kfd(folder.to_owned()))))
+                Ok((cards, Some(Eye::Kfd(self.kfd.clone()))))
             })
             .clone()
     }
@@ -247,6 +265,45 @@ mod tests {
 
     fn card(arch: &str, name: &str) -> Card {
         Card { vendor: "nvidia".into(), arch: arch.into(), name: name.into(), ..Card::default() }
+    }
+
+    #[test]
+    fn amds_devices_are_found_in_the_folder_of_their_driver() {
+        let folder = tempfile::tempdir().unwrap();
+        let nodes = folder.path().join("topology/nodes");
+        let write = |path: PathBuf, text: &str| {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write(nodes.join("0/properties"), "cpu_cores_count 64\nsimd_count 0\nvendor_id 0\n");
+        for (node, unique) in [("1", 17), ("2", 18)] {
+            let text =
+                format!("simd_count 1216\nvendor_id 4098\ngfx_target_version 90402\nunique_id {unique}\n");
+            write(nodes.join(node).join("properties"), &text);
+            write(nodes.join(node).join("gpu_id"), &format!("10{node}\n"));
+            write(nodes.join(node).join("name"), "example\n");
+        }
+        write(folder.path().join("proc/77/vram_101"), "4096\n");
+        let machine = Machine::with_kfd(folder.path().to_owned());
+        let found = machine.gpus("amd", 2).unwrap();
+        assert_eq!(found.class, "amd/gfx942/example/2");
+        assert_eq!(found.eye, Some(Eye::Kfd(folder.path().to_owned())));
+        let seen: Vec<_> = found.cards.iter().map(|c| (c.uuid.as_str(), c.node, c.busy)).collect();
+        assert_eq!(
+            seen,
+            [("GPU-0000000000000011", Some(101), true), ("GPU-0000000000000012", Some(102), false)]
+        );
+        assert!(machine.gpus("amd", 3).is_err_and(|why| why.contains("3 amd GPUs needed, 2 found")));
+        // After a hang: gone devices, or a process that does not die, are the end of it.
+        machine.look_again(&Device::Hip, "");
+        assert!(machine.gpus("amd", 1).is_ok());
+        machine.look_again(&Device::Hip, "process 77 is still there");
+        assert!(machine.gpus("amd", 1).is_err_and(|why| why.contains("process 77")));
+        let machine = Machine::with_kfd(folder.path().to_owned());
+        assert!(machine.gpus("amd", 1).is_ok());
+        std::fs::remove_dir_all(&nodes).unwrap();
+        machine.look_again(&Device::Hip, "");
+        assert!(machine.gpus("amd", 1).is_err_and(|why| why.contains("not healthy after a hang")));
     }
 
     #[test]

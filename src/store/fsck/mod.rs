@@ -223,7 +223,7 @@ struct Check<'r> {
     signatures: usize,
     unchecked: usize,
     /// The program that checks signatures, once it was looked for.
-    program: Option<Option<std::path::PathBuf>>,
+    program: std::cell::OnceCell<Option<std::path::PathBuf>>,
 }
 
 impl Check<'_> {
@@ -299,7 +299,7 @@ impl<'r> Check<'r> {
             beyond: 0,
             signatures: 0,
             unchecked: 0,
-            program: None,
+            program: std::cell::OnceCell::new(),
         })
     }
 }

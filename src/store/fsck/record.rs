@@ -92,14 +92,12 @@ impl Check<'_> {
     }
 
     /// The program that checks signatures; `None` where the configuration cannot be read.
-    fn program(&mut self) -> Option<std::path::PathBuf> {
-        let repo = self.repo;
-        self.program
-            .get_or_insert_with(|| {
-                let directory = repo.workdir().unwrap_or_else(|| repo.git_dir());
-                Settings::of(&Git::at(directory)).ok().map(|settings| settings.program())
-            })
-            .clone()
+    fn program(&self) -> Option<std::path::PathBuf> {
+        let load = || {
+            let directory = self.repo.workdir().unwrap_or_else(|| self.repo.git_dir());
+            Settings::of(&Git::at(directory)).ok().map(|settings| settings.program())
+        };
+        self.program.get_or_init(load).clone()
     }
 
     fn record(&mut self, key: &Oid, descriptor: &Descriptor, n: usize, record: &Record) {
