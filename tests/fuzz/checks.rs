@@ -14,13 +14,14 @@ use git_incident::document::render::page::{PageInput, page};
 use git_incident::document::render::{adf, text};
 use git_incident::event::{Data, Line, line};
 use git_incident::fold::{Ledger, split_lines, unite};
-use git_incident::git::trailers;
+use git_incident::git::{signing, trailers};
 use git_incident::model::incident::Author;
 use git_incident::model::status::Verdict;
 use git_incident::model::{EventId, Oid, Timestamp, canonical};
 use git_incident::redact::{AllowedFinding, cut, redact};
 use git_incident::report::codeowners::Codeowners;
 use git_incident::report::workflows::recommend;
+use git_incident::store::records::line as records;
 use git_incident::validate::gate::{End, build, sanitizer};
 use git_incident::validate::push;
 use git_incident::validate::tensor::{Declared, Dtype, File};
@@ -44,6 +45,7 @@ pub const ALL: &[Check] = &[
     ("tensor_file", tensor_file),
     ("compiler_report", compiler_report),
     ("sanitizer_report", sanitizer_report),
+    ("record", record),
 ];
 
 /// Any bytes as one line of a ledger: read without a panic, and kept byte for byte.
@@ -326,4 +328,20 @@ pub fn sanitizer_report(bytes: &[u8]) {
     let summary = log.windows(15).any(|words| words == b"ERROR SUMMARY: ");
     assert!(judged.verdict != Verdict::Pass || summary);
     canonical::to_string(&judged.details).expect("a record holds it");
+}
+
+/// A line under a descriptor, as a peer may have written it.
+pub fn record(bytes: &[u8]) {
+    let _ = signing::fingerprint(&String::from_utf8_lossy(bytes));
+    let Some(read) = records::read(bytes) else { return };
+    let _ = signing::fingerprint(&read.record.signature);
+    let Some(key) = Oid::parse(&"2".repeat(40)) else { return };
+    // What is signed is a function of the line, and does not hold the signature.
+    let signed = records::payload(&key, &read.value);
+    let again = records::read(bytes).map(|again| records::payload(&key, &again.value));
+    match (signed, again) {
+        (Ok(one), Some(Ok(other))) => assert_eq!(one, other, "one line, one payload"),
+        (Err(_), Some(Err(_))) => assert!(!read.canonical, "a canonical line can be signed"),
+        _ => panic!("reading is a function of the bytes"),
+    }
 }

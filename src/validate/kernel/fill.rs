@@ -44,7 +44,8 @@ pub fn fill(fill: &Fill, dtype: Dtype, seed: u32, name: &str, elements: u64) -> 
         }
         Fill::Uniform(low, high) => {
             let (low, high) = (number(low), number(high));
-            (0..elements).for_each(|at| encode(dtype, low + (high - low) * fraction(word(key, at)), &mut bytes));
+            (0..elements)
+                .for_each(|at| encode(dtype, low + (high - low) * fraction(word(key, at)), &mut bytes));
         }
         Fill::Normal(mean, deviation) => {
             let (mean, deviation) = (number(mean), number(deviation));

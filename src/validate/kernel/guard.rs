@@ -214,7 +214,10 @@ mod tests {
                 && !matches!(dtype, Dtype::U32 | Dtype::U16 | Dtype::U8 | Dtype::Bool);
             let poisons: Vec<Vec<u8>> = (0..3).map(|p| poison(dtype, Phase(p))).collect();
             assert!(poisons.iter().all(|p| p.len() == dtype.size()), "{dtype:?}");
-            assert!(poisons[0] != poisons[1] && poisons[1] != poisons[2] && poisons[0] != poisons[2], "{dtype:?}");
+            assert!(
+                poisons[0] != poisons[1] && poisons[1] != poisons[2] && poisons[0] != poisons[2],
+                "{dtype:?}"
+            );
             assert_eq!(margin(dtype).len(), dtype.size());
             if float {
                 assert!(value(dtype, margin(dtype)).is_nan(), "{dtype:?}");
