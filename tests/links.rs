@@ -77,6 +77,12 @@ impl Bench {
         commit
     }
 
+    /// Commits what is changed as somebody would who has none of our hooks.
+    #[track_caller]
+    fn plain(&self, message: &str) {
+        self.git(&["-c", "core.hooksPath=/dev/null", "commit", "-q", "-a", "-m", message]);
+    }
+
     fn attempts(&self) -> usize {
         self.show()["attempts"].as_array().expect("attempts").len()
     }
@@ -202,7 +208,7 @@ mod where_git_tells {
         // Onto something else.
         b.git(&["checkout", "-q", "main"]);
         b.repo.write("other.txt", "two\n");
-        b.git(&["commit", "-q", "-a", "-m", "Somebody else's"]);
+        b.plain("Somebody else's");
         b.git(&["checkout", "-q", "topic"]);
         b.git(&["rebase", "-q", "main"]);
         b.expect(&[(&at(0), "failed", 1), (&at(1), "failed", 2), (&at(2), "fix", 3)]);
@@ -258,7 +264,7 @@ mod where_git_tells {
         let first = b.at("HEAD~1");
         b.git(&["checkout", "-q", "-b", "side", &base]);
         b.repo.write("kernel.cu", &FILE.replace("k8\n", "other\n"));
-        b.git(&["commit", "-q", "-a", "-m", "conflicts with two"]);
+        b.plain("conflicts with two");
         b.git(&["checkout", "-q", "topic"]);
         assert_ne!(b.try_git(&["rebase", "-q", "side"], &[]).status, 0);
         b.git(&["rebase", "--abort"]);
@@ -276,7 +282,7 @@ mod where_git_is_silent {
         let fix = b.attempt(2, "mask it", true);
         b.git(&["checkout", "-q", "-b", "release", &base]);
         b.repo.write("other.txt", "released\n");
-        b.git(&["commit", "-q", "-a", "-m", "Release"]);
+        b.plain("Release");
         let release = b.head();
         b.git(&["cherry-pick", "-x", &fix]);
         let with = b.head();
@@ -333,7 +339,7 @@ mod where_git_is_silent {
         b.change(14, "not linked");
         b.git(&["checkout", "-q", "main"]);
         b.repo.write("other.txt", "moved on\n");
-        b.git(&["commit", "-q", "-a", "-m", "Somebody else's"]);
+        b.plain("Somebody else's");
         b.git(&["merge", "-q", "--squash", "topic"]);
         b.git(&["commit", "-q", "-m", "All of it"]);
         let squash = b.head();
@@ -376,7 +382,7 @@ mod where_git_is_silent {
         };
         b.git(&["checkout", "-q", "main"]);
         b.repo.write("other.txt", "moved on\n");
-        b.git(&["commit", "-q", "-a", "-m", "Somebody else's"]);
+        b.plain("Somebody else's");
         b.git(&["cherry-pick", &format!("main..{tip}")]);
         b.git(&["branch", "-q", "-D", "topic"]);
         let report = b.relink(2, &[]);
@@ -529,7 +535,7 @@ mod what_was_taken_back {
         b.expect(&[]);
         b.git(&["checkout", "-q", "main"]);
         b.repo.write("other.txt", "moved on\n");
-        b.git(&["-c", "core.hooksPath=/dev/null", "commit", "-q", "-a", "-m", "Somebody else's"]);
+        b.plain("Somebody else's");
         b.git(&["checkout", "-q", "topic"]);
         b.git(&["rebase", "-q", "main"]);
         b.expect(&[]);
@@ -608,7 +614,7 @@ mod reverts {
         b.repo.incident(&["status"]).expect(0).says(&format!("the fix {} was reverted by {}", &fix[..12], &revert[..12]));
         b.repo.incident(&["show"]).expect(0).says("reverted by");
         let note = b.git(&["log", "-1", "--format=%N", "--notes=incident-lines", &fix]);
-        assert!(note.contains(&format!("fix (attempt 1), reverted by {}", &revert[..12])), "{note}");
+        assert!(note.contains(&format!(": fix (attempt 1: mask it: told), reverted by {}", &revert[..12])), "{note}");
         b.repo.incident(&["close", "--resolved"]).refuses(1).says("was reverted by");
         b.git(&["revert", "--no-edit", "HEAD"]);
         assert!(b.fix_holds());

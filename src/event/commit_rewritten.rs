@@ -46,10 +46,12 @@ impl EventType for CommitRewritten {
             });
             incident.links[i].former.push((self.from.clone(), event.stamp.event));
             if let Some(there) = there {
-                // The link that has the name already says whether it stands: what was taken back stays so.
+                // The link that has the name already says whether it stands, unless a program made it: what a person
+                // took back under the former name stays so.
                 let gone = incident.links.remove(i);
                 let link = &mut incident.links[if there > i { there - 1 } else { there }];
                 link.attempt = link.attempt.or(gone.attempt);
+                link.unlinked |= gone.unlinked && !link.how.is_empty();
                 link.former.extend(gone.former);
                 continue;
             }
@@ -120,9 +122,19 @@ mod tests {
     #[test]
     fn what_was_taken_back_stays_so_under_every_name() {
         let taken = |commit| Data::from(CommitUnlinked { commit: oid(commit), role: None });
+        // By the trailer of an amended commit, before the rewrite was reported.
+        let found: Data = CommitLinked {
+            commit: oid('b'),
+            role: Role::Failed,
+            how: "trailer".into(),
+            ..CommitLinked::default()
+        }
+        .into();
         for events in [
             vec![linked('a', 0), taken('a'), moved('a', 'b'), moved('b', 'c'), moved('a', 'b')],
             vec![linked('a', 0), linked('b', 0), taken('b'), moved('a', 'b')],
+            vec![linked('a', 0), taken('a'), found.clone(), moved('a', 'b')],
+            vec![linked('a', 0), found, taken('a'), moved('a', 'b')],
         ] {
             assert_eq!(fold(events.clone()).links.iter().filter(|l| !l.unlinked).count(), 0, "{events:?}");
         }

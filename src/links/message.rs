@@ -52,9 +52,10 @@ pub fn signs(message: &str) -> Signs {
     let mut squash = false;
     for (n, paragraph) in paragraphs(message).enumerate() {
         for (i, line) in paragraph.iter().enumerate() {
+            let indented = line.starts_with([' ', '\t']);
             let line = line.trim();
             squash |= line == "Squashed commit of the following:";
-            if let Some(digits) = line.strip_prefix("commit ").filter(|_| squash && i == 0).and_then(digits) {
+            if let Some(digits) = line.strip_prefix("commit ").filter(|_| squash && i == 0 && !indented).and_then(digits) {
                 signs.squashed.push(digits.to_owned());
             }
             if let Some(rest) = after(line, "(cherry picked from commit ") {

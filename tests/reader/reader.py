@@ -230,6 +230,7 @@ class Fold:
             else:
                 self.links = [o for o in self.links if o is not link]
                 there["attempt"] = there["attempt"] or link["attempt"]
+                there["gone"] = there["gone"] or bool(link["gone"] and there["how"])
                 there["former"] += link["former"]
 
     def undone(self):

@@ -97,19 +97,13 @@ impl<'s> Reading<'s> {
             for id in self.on(&from) {
                 let Some(incident) = self.incident(&id) else { continue };
                 for link in incident.links.iter().filter(|l| !l.unlinked && has_name(l, &from)) {
-                    // A pick of a revert undoes what that one undoes, where it stands in this history.
-                    let reverts = self.standing_here(commit, &link.reverts);
-                    wanted.push((id.clone(), link.role, link.attempt, reverts, how));
+                    // What a pick of a revert undoes, its message says, and where it stands decides.
+                    if link.role != Role::Revert || signs.reverts.is_empty() {
+                        wanted.push((id.clone(), link.role, link.attempt, link.reverts.clone(), how));
+                    }
                 }
             }
         }
-    }
-
-    /// Of some commits those that a commit's history holds; all when none is.
-    fn standing_here(&self, commit: &Commit, reverts: &[Oid]) -> Vec<Oid> {
-        let here: Vec<Oid> =
-            reverts.iter().filter(|r| self.session.repo.is_ancestor(r, &commit.oid)).cloned().collect();
-        if here.is_empty() { reverts.to_vec() } else { here }
     }
 
     /// Links that a commit undoes: those of the commits it names, and those whose copy it names.
@@ -130,11 +124,21 @@ impl<'s> Reading<'s> {
             }
             for id in ids {
                 let Some(incident) = self.incident(&id) else { continue };
-                for link in incident.links.iter().filter(|l| !l.unlinked) {
-                    if has_name(link, &target) || (!linked_itself && self.is_copy(&target, link, commit)) {
-                        undone.entry(id.clone()).or_default().push(link.clone());
+                let in_force = || incident.links.iter().filter(|l| !l.unlinked);
+                // Picked from another branch, a revert names the copy that stands there and undoes the one here.
+                let stands = self.session.repo.is_ancestor(&target, &commit.oid);
+                let mut links: Vec<Link> = Vec::new();
+                if !(linked_itself && stands) {
+                    for link in in_force() {
+                        if !has_name(link, &target) && self.is_copy(&target, link, commit) {
+                            links.push(link.clone());
+                        }
                     }
                 }
+                if links.is_empty() {
+                    links.extend(in_force().filter(|l| has_name(l, &target)).cloned());
+                }
+                undone.entry(id.clone()).or_default().extend(links);
             }
         }
         if !signs.reverts_pull.is_empty() {
@@ -149,7 +153,7 @@ impl<'s> Reading<'s> {
                 }
             }
         }
-        for (id, links) in undone {
+        for (id, links) in undone.into_iter().filter(|(_, links)| !links.is_empty()) {
             let mut reverts: Vec<Oid> = links.iter().map(|l| l.commit.clone()).collect();
             reverts.sort_unstable();
             reverts.dedup();
@@ -179,7 +183,10 @@ impl<'s> Reading<'s> {
             return false;
         }
         let message = self.session.repo.message_of(target).unwrap_or_default();
-        let picked = signs(&message).picked_from.iter().any(|d| link.commit.as_str().starts_with(d.as_str()));
+        // One of them says that it was picked from the other, or both change the same.
+        let named = |text: &str, name: &Oid| signs(text).picked_from.iter().any(|d| name.as_str().starts_with(d.as_str()));
+        let own = self.session.repo.message_of(&link.commit).unwrap_or_default();
+        let picked = named(&message, &link.commit) || named(&own, target);
         picked || self.patch_of(target).is_some_and(|id| self.patch_of(&link.commit) == Some(id))
     }
 
