@@ -15,6 +15,7 @@ const ROWS: &[(u32, &str)] = &[
     (2, "fold"),
     (10, "config"),
     (10, "document"),
+    (10, "links"),
     (10, "redact"),
     (10, "report"),
     (10, "validate"),

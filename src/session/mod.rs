@@ -24,6 +24,7 @@ pub mod opening;
 pub mod postmortem;
 pub mod pull_request;
 pub mod purge;
+pub mod relink;
 pub mod rendering;
 pub mod repro;
 pub mod review;
@@ -32,6 +33,7 @@ pub mod signing;
 pub mod sync;
 pub mod trust;
 pub mod validate;
+pub mod why;
 pub mod workflow;
 
 use std::cell::OnceCell;

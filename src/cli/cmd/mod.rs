@@ -26,6 +26,7 @@ pub mod open;
 pub mod postmortem;
 pub mod pr;
 pub mod purge;
+pub mod relink;
 pub mod reopen;
 pub mod repro;
 pub mod show;
@@ -35,6 +36,7 @@ pub mod trust;
 pub mod try_command;
 pub mod use_incident;
 pub mod validate;
+pub mod why;
 
 use crate::model::Result;
 
@@ -97,6 +99,10 @@ commands! {
     purge => Purge,
     /// Link a commit to the incident
     link => Link,
+    /// Find what became of linked commits after rewrites, and what messages ask for; --apply makes what is certain
+    relink => Relink,
+    /// Which incidents touched a file, a line or a function, what was tried there, and how it ended
+    why => Why,
     /// Show the budget, or record time and money spent elsewhere
     budget => Budget,
     /// Read Markdown debug logs into the ledger
