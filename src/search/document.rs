@@ -220,9 +220,17 @@ pub fn kind_tag(attempt: bool) -> String {
     tag("kind", if attempt { "attempt" } else { "incident" })
 }
 
+/// The mark of everything that belongs to an incident.
+pub fn incident_tag(incident: &Oid) -> String {
+    tag("incident", incident.as_str())
+}
+
 /// The documents of an incident: its own first. `facts` reads what a source says.
 pub fn documents(incident: &Incident, facts: &mut dyn FnMut(&Source) -> Facts) -> Vec<Document> {
     let mut all = vec![of_incident(incident)];
+    if let Some(id) = &incident.id {
+        all[0].tags.insert(incident_tag(id));
+    }
     let shared: BTreeSet<String> = all[0].tags.iter().filter(|t| inherited(t)).cloned().collect();
     for attempt in &incident.attempts {
         let mut document = of_attempt(incident, attempt);
@@ -247,7 +255,7 @@ pub fn documents(incident: &Incident, facts: &mut dyn FnMut(&Source) -> Facts) -
 
 /// Marks of an incident that hold for its attempts as well.
 fn inherited(tag_text: &str) -> bool {
-    ["status", "label", "gpu"].iter().any(|key| tag_text.starts_with(&tag(key, "")))
+    ["status", "label", "gpu", "incident"].iter().any(|key| tag_text.starts_with(&tag(key, "")))
 }
 
 fn of_incident(incident: &Incident) -> Document {

@@ -71,7 +71,7 @@ fn stem(word: &str) -> String {
     for ending in ["ing", "ed", "ly"] {
         let Some(rest) = stem.strip_suffix(ending) else { continue };
         let has_vowel = rest.bytes().any(|b| b"aeiouy".contains(&b));
-        if rest.len() >= 3 && has_vowel {
+        if rest.len() >= 3 + usize::from(ending == "ly") && has_vowel {
             stem = rest;
             let bytes = stem.as_bytes();
             let last = bytes[bytes.len() - 1];
@@ -102,13 +102,9 @@ mod tests {
     fn words_are_split_and_folded() {
         let found = terms("The LAST tile isn't masked: cudaErrorIllegalAddress at smem_ptr[64], fp16 × 2");
         let expected = [
-            "the", "last", "til", "isn", "t", "mask", "cuda", "error", "illegal", "addres", "at", "smem",
+            "the", "last", "til", "isn", "t", "mask", "cuda", "error", "illegal", "address", "at", "smem",
             "ptr", "64", "fp16", "2",
         ];
-        let expected: Vec<String> = expected
-            .iter()
-            .map(|w| if *w == "addres" { "address".to_owned() } else { (*w).to_owned() })
-            .collect();
         assert_eq!(found, expected);
     }
 
@@ -118,16 +114,11 @@ mod tests {
             &["mask", "masks", "masked", "masking"][..],
             &["scale", "scales", "scaled", "scaling"],
             &["apply", "applies", "applied", "applying"],
-            &["stop", "stopped", "stopping"],
-            &["missing", "misses", "missed"],
+            &["stop", "stops", "stopped", "stopping"],
+            &["tile", "tiles", "tiling"],
         ] {
-            let first = term(group[0]);
             for word in group {
-                let is = term(word);
-                assert!(
-                    is == first || (*word == "applies" && is == "appli") || *word == "misses",
-                    "{word} {is}"
-                );
+                assert_eq!(term(word), term(group[0]), "{word}");
             }
         }
         assert_eq!(term("this"), "this");

@@ -20,11 +20,10 @@ pub(super) const VERSION: i64 = 1;
 pub(super) const TABLES: &str = "
 CREATE TABLE state(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE incident(number INTEGER PRIMARY KEY, oid TEXT NOT NULL UNIQUE, closed INTEGER NOT NULL,
-  last_at INTEGER NOT NULL, ticket TEXT NOT NULL, erased INTEGER NOT NULL, row TEXT NOT NULL);
-CREATE INDEX incident_in_order ON incident(closed, last_at DESC, oid);
+  last_at INTEGER NOT NULL, ticket TEXT NOT NULL, row TEXT NOT NULL);
 CREATE INDEX incident_by_ticket ON incident(ticket) WHERE ticket <> '';
-CREATE TABLE doc(number INTEGER PRIMARY KEY, incident INTEGER NOT NULL, attempt TEXT NOT NULL, at INTEGER NOT NULL,
-  same INTEGER NOT NULL, digest TEXT NOT NULL, tags TEXT NOT NULL, fields TEXT NOT NULL);
+CREATE TABLE doc(number INTEGER PRIMARY KEY, incident INTEGER NOT NULL, attempt TEXT NOT NULL, ordinal INTEGER NOT NULL,
+  at INTEGER NOT NULL, same INTEGER NOT NULL, digest TEXT NOT NULL, tags TEXT NOT NULL, fields TEXT NOT NULL);
 CREATE INDEX doc_by_incident ON doc(incident);
 CREATE INDEX doc_by_same ON doc(same) WHERE same <> 0;
 CREATE TABLE print(value INTEGER NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY(value, doc)) WITHOUT ROWID;
