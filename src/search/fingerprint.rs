@@ -145,7 +145,8 @@ fn varies(piece: &str) -> bool {
     let digits = piece.bytes().filter(u8::is_ascii_digit).count();
     let begins = piece.bytes().next().is_some_and(|b| b.is_ascii_digit());
     // `c1` of a PCI address as well, but not `a100`.
-    let hexadecimal = (piece.len() >= 8 || piece.len() == 2) && digits > 0 && piece.bytes().all(|b| b.is_ascii_hexdigit());
+    let hexadecimal =
+        (piece.len() >= 8 || piece.len() == 2) && digits > 0 && piece.bytes().all(|b| b.is_ascii_hexdigit());
     begins || hexadecimal
 }
 

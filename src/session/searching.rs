@@ -28,7 +28,11 @@ impl Session {
     ///
     /// # Errors
     /// The ledgers cannot be read.
-    pub(super) fn ask<T>(&self, patience: Patience, question: &dyn Fn(&Index) -> Result<T>) -> Result<Option<T>> {
+    pub(super) fn ask<T>(
+        &self,
+        patience: Patience,
+        question: &dyn Fn(&Index) -> Result<T>,
+    ) -> Result<Option<T>> {
         let Some(index) = Index::open(&self.repo, patience)? else { return Ok(None) };
         match question(&index) {
             Ok(answer) => Ok(Some(answer)),

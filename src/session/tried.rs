@@ -114,7 +114,8 @@ impl Session {
                 let Some(attempt) = incident.attempt(claim.attempt) else { continue };
                 let theirs: Vec<Touched> =
                     sources(incident, attempt).iter().flat_map(|s| patch_of(&self.repo, s)).collect();
-                let inside = paths.is_empty() || theirs.iter().any(|f| paths.iter().any(|p| is_below(&f.path, p)));
+                let inside =
+                    paths.is_empty() || theirs.iter().any(|f| paths.iter().any(|p| is_below(&f.path, p)));
                 claim.score = patch::likeness(&changes, &theirs);
                 if claim.score < SAME_PATCH || !inside {
                     continue;
@@ -165,7 +166,9 @@ impl Session {
         if then.is_empty() {
             // Nothing says what it touched: the incident's files, as they stood when it ran.
             let ran_at = attempt.runs().filter_map(|r| r.commit.clone()).last();
-            let Some(old) = ran_at.and_then(|commit| Files::of(self, &commit)) else { return Change::default() };
+            let Some(old) = ran_at.and_then(|commit| Files::of(self, &commit)) else {
+                return Change::default();
+            };
             for file in incident.files.iter() {
                 if let Some(blob) = old.blob(&file.path) {
                     then.entry(file.path.clone()).or_default().insert(blob);

@@ -251,13 +251,11 @@ pub(super) fn each(
     }
     let count = notes_of.len();
     let mut unread: Vec<(Oid, Error)> = Vec::new();
-    let mut fold = |key: &Oid, first: Result<Vec<u8>>| {
-        match first {
-            Ok(first) => of_note(repo, key, &first).map_or(Ok(()), &mut *found),
-            Err(error) => {
-                unread.push((key.clone(), error));
-                Ok(())
-            }
+    let mut fold = |key: &Oid, first: Result<Vec<u8>>| match first {
+        Ok(first) => of_note(repo, key, &first).map_or(Ok(()), &mut *found),
+        Err(error) => {
+            unread.push((key.clone(), error));
+            Ok(())
         }
     };
     if count < bulk::WORTH_A_PROCESS {

@@ -79,8 +79,11 @@ fn add(text: &mut Text, row: &Row, active: bool) {
     if damaged > 0 {
         text.push(Style::Red, format!("  ({damaged} damaged lines)"));
     }
-    text.push(Style::Plain, "
-");
+    text.push(
+        Style::Plain,
+        "
+",
+    );
 }
 
 /// How a status looks.

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::list::{one_line, status_style};
 use crate::cli::ui::{Style, Text};
 use crate::cli::{Reply, open_session};
-use crate::model::Result;
+use crate::model::{Error, Result};
 use crate::session::searching::Hit;
 
 /// Arguments of `search`.
@@ -22,13 +22,13 @@ pub struct Args {
     #[arg(required = true, num_args = 1.., allow_hyphen_values = true, value_name = "WORDS")]
     pub words: Vec<String>,
     /// So many at once
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
     pub limit: u16,
     /// Leave out so many of the first
-    #[arg(long, default_value_t = 0, conflicts_with = "page")]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "page")]
     pub offset: u32,
     /// The page, from 1
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub page: Option<u16>,
     /// Print help
     #[arg(long, action = clap::ArgAction::Help)]
@@ -41,9 +41,8 @@ pub struct Args {
 /// A query that says nothing or cannot be understood; ledgers that cannot be read.
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let session = open_session()?;
-    let query = args.words.join(" ");
-    let limit = usize::from(args.limit);
-    let offset = args.page.map_or(args.offset as usize, |page| (usize::from(page) - 1) * limit);
+    let Asked { words, limit, offset, json } = asked(&args)?;
+    let query = words.join(" ");
     let answer = session.search(&query, offset, limit)?;
     let view = json!({
         "query": query,
@@ -81,7 +80,56 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         }
         text.push(Style::Plain, "\n");
     }
-    Ok(Reply::new(view, text).paged())
+    let reply = Reply::new(view, text).paged();
+    Ok(if json { reply.as_json() } else { reply })
+}
+
+/// What is asked, the options taken out.
+struct Asked {
+    words: Vec<String>,
+    limit: usize,
+    offset: usize,
+    json: bool,
+}
+
+/// Options behind the words: clap takes everything there for a word, so that `-driver` can be one.
+fn asked(args: &Args) -> Result<Asked> {
+    let (mut limit, mut offset, mut page) =
+        (usize::from(args.limit), args.offset as usize, args.page.map(usize::from));
+    let (mut words, mut json) = (Vec::new(), false);
+    let mut rest = args.words.iter();
+    while let Some(word) = rest.next() {
+        let Some(option) = word.strip_prefix("--").filter(|o| !o.is_empty()) else {
+            words.push(word.clone());
+            continue;
+        };
+        if option == "json" {
+            json = true;
+            continue;
+        }
+        let (name, value) = match option.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (option, None),
+        };
+        let slot = match name {
+            "limit" => &mut limit,
+            "offset" => &mut offset,
+            "page" => page.insert(0),
+            _ => {
+                return Err(Error::usage(format!("there is no option --{name}"))
+                    .hint("the options are --limit, --offset, --page and --json; git incident search --help")
+                    .hint(format!("to leave a word out, one -: -{name}")));
+            }
+        };
+        let value = value.or_else(|| rest.next().map(String::as_str)).unwrap_or_default();
+        *slot = value.parse::<u32>().ok().filter(|n| *n > 0 || name == "offset").ok_or_else(|| {
+            Error::usage(format!("--{name} cannot be {value:?}")).hint(format!("a number: --{name} 20"))
+        })? as usize;
+    }
+    if let Some(page) = page {
+        offset = (page - 1).saturating_mul(limit);
+    }
+    Ok(Asked { words, limit, offset, json })
 }
 
 fn add(text: &mut Text, hit: &Hit) {

@@ -19,7 +19,9 @@ const MOST_LOG: usize = 16 << 20;
 
 /// Arguments of `tried`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "It exits with 3 when an attempt like this was made and did not fix the bug, else with 0.")]
+#[command(
+    after_help = "It exits with 3 when an attempt like this was made and did not fix the bug, else with 0."
+)]
 pub struct Args {
     /// What is to be tried: the hypothesis, in your own words
     #[arg(num_args = 0..)]
@@ -125,7 +127,15 @@ fn add(text: &mut Text, tried: &Tried) {
     text.push(Style::Cyan, tried.incident.id.as_ref().map_or("", |id| id.short()));
     text.push(Style::Bold, format!(" attempt {} ", attempt.ordinal));
     text.push(style, outcome);
-    text.push(Style::Dim, format!("  {}  {:.0} % alike by {}\n", attempt.started.at.to_date(), tried.score * 100.0, tried.by.join(", ")));
+    text.push(
+        Style::Dim,
+        format!(
+            "  {}  {:.0} % alike by {}\n",
+            attempt.started.at.to_date(),
+            tried.score * 100.0,
+            tried.by.join(", ")
+        ),
+    );
     text.field("of", &one_line(&tried.incident.title));
     text.field("tried", attempt.headline());
     text.field("why it ended", first_of(&[&attempt.conclusion, &attempt.result]));
@@ -151,12 +161,8 @@ fn some(paths: &[String]) -> String {
 /// Asks in passing, before an attempt begins, and says on stderr what is found. Whatever goes wrong is no reason not to
 /// begin.
 pub(crate) fn look_before(session: &Session, hypothesis: &str) -> Vec<Value> {
-    let question = Question {
-        text: Some(hypothesis.to_owned()),
-        limit: 5,
-        in_passing: true,
-        ..Question::default()
-    };
+    let question =
+        Question { text: Some(hypothesis.to_owned()), limit: 5, in_passing: true, ..Question::default() };
     let Ok(Some(matches)) = session.tried(&question) else { return Vec::new() };
     for tried in matches.iter().filter(|t| t.did_not_fix()).take(3) {
         let why = one_line(first_of(&[&tried.attempt.conclusion, &tried.attempt.result]));

@@ -99,9 +99,11 @@ impl Index {
     /// The database is damaged.
     pub fn with_ticket(&self, ticket: &str) -> Result<Vec<Oid>> {
         let read = || -> rusqlite::Result<Vec<Oid>> {
-            let mut statement =
-                self.connection.prepare("SELECT oid FROM incident WHERE ticket = ?1 AND ticket <> '' ORDER BY oid")?;
-            let rows = statement.query_map(params![ticket.to_ascii_lowercase()], |row| row.get::<_, String>(0))?;
+            let mut statement = self
+                .connection
+                .prepare("SELECT oid FROM incident WHERE ticket = ?1 AND ticket <> '' ORDER BY oid")?;
+            let rows =
+                statement.query_map(params![ticket.to_ascii_lowercase()], |row| row.get::<_, String>(0))?;
             Ok(rows.filter_map(|r| r.ok().and_then(|o| Oid::parse(&o))).collect())
         };
         read().map_err(damaged)
@@ -111,7 +113,13 @@ impl Index {
     ///
     /// # Errors
     /// The database is damaged.
-    pub fn search(&self, query: &Query, incidents: Option<&[Oid]>, offset: usize, limit: usize) -> Result<Answer> {
+    pub fn search(
+        &self,
+        query: &Query,
+        incidents: Option<&[Oid]>,
+        offset: usize,
+        limit: usize,
+    ) -> Result<Answer> {
         self.answer(query, incidents, offset, limit).map_err(damaged)
     }
 
@@ -125,10 +133,12 @@ impl Index {
         let expression = expression(query, incidents);
         let from = query.since.map_or(0, fill::first_number);
         let to = query.until.map_or(i64::MAX, fill::last_number);
-        let in_time = |d: &Document| query.since.is_none_or(|t| d.at >= t) && query.until.is_none_or(|t| d.at <= t);
+        let in_time =
+            |d: &Document| query.since.is_none_or(|t| d.at >= t) && query.until.is_none_or(|t| d.at <= t);
         let documents = update::documents(&self.connection)?.max(0) as u64;
         let mut weights: HashMap<&str, f64> = HashMap::new();
-        let kernels: Vec<String> = query.kernels.iter().flat_map(|k| crate::search::words::terms(k)).collect();
+        let kernels: Vec<String> =
+            query.kernels.iter().flat_map(|k| crate::search::words::terms(k)).collect();
         for term in query.with.iter().flat_map(|p| &p.0).chain(&kernels) {
             if !weights.contains_key(term.as_str()) {
                 let with = self.frequency(term)? as f64;
@@ -202,7 +212,13 @@ impl Index {
         self.find_alike(text, at_least, below, limit).map_err(damaged)
     }
 
-    fn find_alike(&self, text: &str, at_least: f64, below: &[String], limit: usize) -> rusqlite::Result<Vec<Claim>> {
+    fn find_alike(
+        &self,
+        text: &str,
+        at_least: f64,
+        below: &[String],
+        limit: usize,
+    ) -> rusqlite::Result<Vec<Claim>> {
         let asked = Profile::of(text);
         let attempts = self.frequency(&kind_tag(true))?.max(0) as u64;
         let mut keys: Vec<(i64, f64, &str)> = Vec::new();
@@ -287,7 +303,8 @@ impl Index {
                     *scores.entry(row.get(0)?).or_default() += weight;
                 }
             }
-            let mut best: Vec<(f64, i64)> = scores.into_iter().map(|(d, s)| (s / whole.max(1e-9), d)).collect();
+            let mut best: Vec<(f64, i64)> =
+                scores.into_iter().map(|(d, s)| (s / whole.max(1e-9), d)).collect();
             best.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal).then(b.1.cmp(&a.1)));
             best.truncate(MOST_COMPARED);
             let mut claims = Vec::new();
@@ -332,7 +349,11 @@ impl Index {
     }
 
     /// The best first, then the newest.
-    fn claims(&self, found: Vec<(i64, EventId, Timestamp, f64)>, limit: usize) -> rusqlite::Result<Vec<Claim>> {
+    fn claims(
+        &self,
+        found: Vec<(i64, EventId, Timestamp, f64)>,
+        limit: usize,
+    ) -> rusqlite::Result<Vec<Claim>> {
         let mut names = HashMap::new();
         let mut found = found;
         found.sort_by(|a, b| {

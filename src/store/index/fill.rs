@@ -17,39 +17,43 @@ pub(super) fn put(connection: &Connection, repo: &Repo, incident: &Incident) -> 
     let Some(oid) = incident.id.as_ref() else { return Ok(0) };
     connection.execute("DELETE FROM absent WHERE incident = ?1", params![oid.as_str()])?;
     let mut trouble = None;
-    let documents = document::documents(incident, &mut |source| match objects::facts(connection, repo, source) {
-        Ok(Some(facts)) => facts,
-        Ok(None) => {
-            let absent = "INSERT OR IGNORE INTO absent(oid, incident) VALUES(?1, ?2)";
-            trouble = connection.execute(absent, params![source.oid().as_str(), oid.as_str()]).err();
-            document::Facts::default()
-        }
-        Err(error) => {
-            trouble = Some(error);
-            document::Facts::default()
-        }
-    });
+    let documents =
+        document::documents(incident, &mut |source| match objects::facts(connection, repo, source) {
+            Ok(Some(facts)) => facts,
+            Ok(None) => {
+                let absent = "INSERT OR IGNORE INTO absent(oid, incident) VALUES(?1, ?2)";
+                trouble = connection.execute(absent, params![source.oid().as_str(), oid.as_str()]).err();
+                document::Facts::default()
+            }
+            Err(error) => {
+                trouble = Some(error);
+                document::Facts::default()
+            }
+        });
     if let Some(error) = trouble {
         return Err(error);
     }
     let row = serde_json::to_string(&Row::of(incident)).unwrap_or_default();
     let ticket = incident.ticket.to_ascii_lowercase();
-    connection.prepare(
-        "INSERT INTO incident(oid, closed, last_at, ticket, row) VALUES(?1, ?2, ?3, ?4, ?5)
+    connection
+        .prepare(
+            "INSERT INTO incident(oid, closed, last_at, ticket, row) VALUES(?1, ?2, ?3, ?4, ?5)
          ON CONFLICT(oid) DO UPDATE SET closed = ?2, last_at = ?3, ticket = ?4, row = ?5",
-    )?.execute(params![
-        oid.as_str(),
-        *incident.status != Status::Open,
-        incident.last_at.millis(),
-        ticket,
-        row
-    ])?;
+        )?
+        .execute(params![
+            oid.as_str(),
+            *incident.status != Status::Open,
+            incident.last_at.millis(),
+            ticket,
+            row
+        ])?;
     let number: i64 = connection
         .prepare("SELECT number FROM incident WHERE oid = ?1")?
         .query_row(params![oid.as_str()], |row| row.get(0))?;
     let mut former: BTreeMap<String, (i64, String)> = BTreeMap::new();
     {
-        let mut statement = connection.prepare("SELECT attempt, number, digest FROM doc WHERE incident = ?1")?;
+        let mut statement =
+            connection.prepare("SELECT attempt, number, digest FROM doc WHERE incident = ?1")?;
         let mut rows = statement.query(params![number])?;
         while let Some(row) = rows.next()? {
             former.insert(row.get(0)?, (row.get(1)?, row.get(2)?));
@@ -123,12 +127,8 @@ impl Stored {
         let fields = serde_json::to_string(&document.fields).unwrap_or_default();
         let tags = joined(&document.tags);
         let prints: Vec<String> = document.prints.iter().map(i64::to_string).collect();
-        let all = format!(
-            "{}\n{}\n{fields}\n{tags}\n{}",
-            document.at.millis(),
-            document.ordinal,
-            prints.join(" ")
-        );
+        let all =
+            format!("{}\n{}\n{fields}\n{tags}\n{}", document.at.millis(), document.ordinal, prints.join(" "));
         Self { digest: canonical::sha256_hex(all.as_bytes())[..32].to_owned(), fields, tags }
     }
 
@@ -203,8 +203,8 @@ fn free_number(connection: &Connection, at: Timestamp, name: &str) -> rusqlite::
 
 /// A document, with the number of its incident.
 pub(super) fn read(connection: &Connection, number: i64) -> rusqlite::Result<Option<(i64, Document)>> {
-    let mut statement =
-        connection.prepare("SELECT incident, attempt, ordinal, at, tags, fields FROM doc WHERE number = ?1")?;
+    let mut statement = connection
+        .prepare("SELECT incident, attempt, ordinal, at, tags, fields FROM doc WHERE number = ?1")?;
     statement.query_row(params![number], of_row).optional()
 }
 

@@ -13,7 +13,11 @@ const MOST_PATCH: u64 = 4 << 20;
 const MOST_LOG: u64 = 1 << 20;
 
 /// What a source says; `None` when it is not here.
-pub(super) fn facts(connection: &Connection, repo: &Repo, source: &Source) -> rusqlite::Result<Option<Facts>> {
+pub(super) fn facts(
+    connection: &Connection,
+    repo: &Repo,
+    source: &Source,
+) -> rusqlite::Result<Option<Facts>> {
     let oid = source.oid().as_str();
     let known: Option<String> = connection
         .prepare("SELECT found FROM object WHERE oid = ?1")?

@@ -127,7 +127,12 @@ impl Index {
     }
 
     /// The index of a file, brought up to date.
-    fn of_file(repo: &Repo, path: &Path, commit: &Oid, patience: Patience) -> std::result::Result<Self, Trouble> {
+    fn of_file(
+        repo: &Repo,
+        path: &Path,
+        commit: &Oid,
+        patience: Patience,
+    ) -> std::result::Result<Self, Trouble> {
         if !is_writable(path) {
             return Self::of_foreign_file(repo, path, commit);
         }
@@ -148,7 +153,8 @@ impl Index {
         if std::fs::metadata(PathBuf::from(log)).is_ok_and(|m| m.len() > 0) {
             return Err(Trouble::Anew);
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let escaped: String = path
             .to_str()
             .ok_or(Trouble::Anew)?
@@ -171,7 +177,8 @@ impl Index {
     /// Builds it from nothing and puts it in force. One process does that at a time; who waited finds it done.
     fn build(repo: &Repo, commit: &Oid, patience: Patience) -> std::result::Result<Self, Trouble> {
         let before = place::current(repo);
-        let _builder = Builder::acquire(repo, patience.busy().max(Duration::from_millis(150))).ok_or(Trouble::Busy)?;
+        let _builder =
+            Builder::acquire(repo, patience.busy().max(Duration::from_millis(150))).ok_or(Trouble::Busy)?;
         if let Some(path) = place::current(repo).filter(|path| Some(path) != before.as_ref())
             && let Ok(index) = Self::of_file(repo, &path, commit, patience)
         {
@@ -185,7 +192,12 @@ impl Index {
         built
     }
 
-    fn build_at(repo: &Repo, commit: &Oid, path: &Path, patience: Patience) -> std::result::Result<Self, Trouble> {
+    fn build_at(
+        repo: &Repo,
+        commit: &Oid,
+        path: &Path,
+        patience: Patience,
+    ) -> std::result::Result<Self, Trouble> {
         let mut connection = Connection::open(path)?;
         // Nobody knows of this file yet: a crash leaves one that nobody will ever open.
         connection.pragma_update(None, "journal_mode", "off")?;

@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::{fill, objects};
 use super::open::{Patience, Trouble};
+use super::{fill, objects};
 use crate::event::{Data, Line, line};
 use crate::fold::split_lines;
 use crate::git::{Repo, notes, pairs, refs};
@@ -151,7 +151,8 @@ pub(super) fn bring_up_to_date(
             }
             Err(_) => {
                 count += fill::remove(&transaction, &key)?;
-                transaction.execute("INSERT OR IGNORE INTO unread(note) VALUES(?1)", params![key.as_str()])?;
+                transaction
+                    .execute("INSERT OR IGNORE INTO unread(note) VALUES(?1)", params![key.as_str()])?;
                 unread.push(key);
             }
         }
