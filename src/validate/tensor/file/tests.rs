@@ -1,3 +1,5 @@
+#![expect(clippy::float_cmp, reason = "what is read is exact")]
+
 use std::io::{Cursor, Write as _};
 
 use proptest::prelude::*;
