@@ -403,5 +403,5 @@ fn trust_shows_what_is_launched() {
     repo.commit("Kernels");
     emulated(&repo, &["validate"]).expect(1).says("git incident trust");
     let shown = repo.incident(&["trust"]).expect(1);
-    shown.says("launch run of double.cu").says("2.0f * x[i]").says("python3 ref.py").says("reference of the gate");
+    shown.says("launch run of double.cu").says("double.cu  sha256").says("python3 ref.py").says("ref.py  sha256");
 }
