@@ -1,5 +1,6 @@
 //! The words everything else is written in: errors, ids, times, outcomes, and the state of an incident.
 
+pub mod annotation;
 pub mod canonical;
 pub mod change;
 pub mod command_line;

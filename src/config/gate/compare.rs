@@ -358,15 +358,20 @@ fn read_names(section: &mut Section<'_, '_>, key: &'static str) -> Vec<String> {
 }
 
 fn name_of(name: &str, any: bool) -> Result<String, String> {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._+=,-".contains(&byte);
-    let starts = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
-    if (any && name == "*") || (starts && name.len() <= 128 && name.bytes().all(fits)) {
+    if (any && name == "*") || is_name(name) {
         return Ok(name.to_owned());
     }
     Err(format!(
         "must be a name of letters, digits and ._+=,- that begins with one of the former, not {}",
         values::shown(name)
     ))
+}
+
+/// Whether this can be the name of a case or a stage: it becomes a part of a path.
+pub fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._+=,-".contains(&byte);
+    let starts = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    starts && name.len() <= 128 && name.bytes().all(fits)
 }
 
 #[cfg(test)]

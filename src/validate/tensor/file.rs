@@ -82,8 +82,9 @@ impl<'a> File<'a> {
             (name, _) => name,
         };
         let missing = |name: &str| {
-            let near = names.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
-            let near = near.filter(|known| strsim::damerau_levenshtein(known, name) <= 1 + known.len() / 3);
+            let distance = |known: &str| strsim::damerau_levenshtein(known, name);
+            let near = names.iter().min_by_key(|known| distance(known));
+            let near = near.filter(|known| distance(known) < known.len().min(2 + known.len() / 3));
             let hint = match near {
                 Some(near) => format!("did you mean {near:?}?"),
                 None => format!("there are: {}", list(&names)),
@@ -111,6 +112,15 @@ impl<'a> File<'a> {
             .hint("leave the shape out: it is for raw files")),
             _ => Ok(tensor),
         }
+    }
+
+    /// The same file, taken by its own word where it has one: what was declared holds for raw files alone.
+    #[must_use]
+    pub fn by_its_own_word(mut self) -> Self {
+        if !matches!(self.contents, Contents::Raw(_)) {
+            self.declared = Declared::default();
+        }
+        self
     }
 
     /// Whether the format has names.

@@ -51,7 +51,7 @@ fn what_would_check_nothing_is_refused() {
         ("stages = [\"*\"]", "must be a name"),
         ("stages = [\"S\"]\ncandidate = \"c\"\nreference = \"r\"", "the same for all stages"),
         (&format!("{files}dtype = \"flaot32\""), "did you mean \"float32\"?"),
-        (&format!("{files}dtype = \"qint\""), "there are: f64"),
+        (&format!("{files}dtype = \"spaghetti\""), "there are: f64"),
         (&format!("{files}shape = [2]"), "needs \"dtype\""),
         (&format!("{files}dtype = \"f32\"\nshape = [-1]"), "whole numbers"),
         (&format!("{files}dtype = \"f32\"\nshape = 3"), "write shape = "),
