@@ -71,7 +71,9 @@ fn members(folder: &Path) -> Vec<Member> {
         }
         let text = std::fs::read_to_string(&file).expect("a source");
         let said = |word: &str| -> Vec<String> {
-            text.lines().filter_map(|line| line.strip_prefix(&format!("// {word}: ")).map(str::to_owned)).collect()
+            text.lines()
+                .filter_map(|line| line.strip_prefix(&format!("// {word}: ")).map(str::to_owned))
+                .collect()
         };
         let mut lines: Vec<String> = declared.lines().map(str::to_owned).collect();
         for change in said("gate") {
@@ -139,12 +141,13 @@ fn family(folder: &Path) -> Vec<Row> {
 #[test]
 fn wrong_kernels_are_caught_and_right_ones_pass() {
     let only = std::env::var("KERNEL_FAMILY").ok();
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels"))
-        .expect("the set")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.join("gate.toml").is_file())
-        .filter(|path| only.as_ref().is_none_or(|only| path.ends_with(only)))
-        .collect();
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels"))
+            .expect("the set")
+            .map(|entry| entry.expect("an entry").path())
+            .filter(|path| path.join("gate.toml").is_file())
+            .filter(|path| only.as_ref().is_none_or(|only| path.ends_with(only)))
+            .collect();
     folders.sort();
     emulator();
     let (todo, rows) = (Mutex::new(folders), Mutex::new(Vec::new()));
@@ -284,7 +287,8 @@ fn a_tolerance_that_passes_anything_decides_nothing() {
 fn a_reference_may_be_a_file() {
     let copy = DOUBLE.replace("2.0f * x[i]", "x[i]");
     let file = "reference = { file = \"right-{seed}.npy\" }";
-    let repo = doubling(&[(REFERENCE, file), ("normal(0, 1)", "sequence(1, 1)"), ("n = 100", "n = 4")], &copy);
+    let repo =
+        doubling(&[(REFERENCE, file), ("normal(0, 1)", "sequence(1, 1)"), ("n = 100", "n = 4")], &copy);
     let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }";
     let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
     bytes.extend(format!("{header:<117}\n").as_bytes());
@@ -315,7 +319,8 @@ fn a_reference_may_be_a_command() {
     says(&judged_one(&none), "inconclusive", &["the reference", "out.npy"]);
     let failing = doubling(&[(REFERENCE, &command("exit 3"))], &copy);
     says(&judged_one(&failing), "inconclusive", &["the reference's command: exit status 3"]);
-    let linked = "for i in $GATE_OUT/inputs/*; do ln -s /etc/passwd $GATE_OUT/reference/${i##*/}/out.npy; done";
+    let linked =
+        "for i in $GATE_OUT/inputs/*; do ln -s /etc/passwd $GATE_OUT/reference/${i##*/}/out.npy; done";
     says(&judged_one(&doubling(&[(REFERENCE, &command(linked))], &copy)), "inconclusive", &["leads out"]);
 }
 
@@ -388,7 +393,11 @@ fn every_type_goes_through() {
             DOUBLE.replace("float", kind).replace("2.0f * x[i]", "x[i]").replace(".0f", "")
         );
         let repo = doubling(
-            &[("\"f32\"", &format!("\"{dtype}\"")), ("\"f32\"", &format!("\"{dtype}\"")), ("normal(0, 1)", "integers(0, 1)")],
+            &[
+                ("\"f32\"", &format!("\"{dtype}\"")),
+                ("\"f32\"", &format!("\"{dtype}\"")),
+                ("normal(0, 1)", "integers(0, 1)"),
+            ],
             &source,
         );
         repo.write("right.cu", &source);
@@ -403,5 +412,9 @@ fn trust_shows_what_is_launched() {
     repo.commit("Kernels");
     emulated(&repo, &["validate"]).expect(1).says("git incident trust");
     let shown = repo.incident(&["trust"]).expect(1);
-    shown.says("launch run of double.cu").says("double.cu  sha256").says("python3 ref.py").says("ref.py  sha256");
+    shown
+        .says("launch run of double.cu")
+        .says("double.cu  sha256")
+        .says("python3 ref.py")
+        .says("ref.py  sha256");
 }

@@ -11,8 +11,8 @@ pub mod cpu;
 pub mod cuda;
 mod gpu;
 mod host;
-pub mod map;
 pub mod kernel;
+pub mod map;
 mod tool;
 
 use serde::{Deserialize, Serialize};

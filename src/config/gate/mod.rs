@@ -295,10 +295,14 @@ fn check_kind(gate: &Gate, section: &mut Section<'_, '_>) {
             gate.compare.check(gate, section);
             gate.kernel.check(section);
             if !matches!(gate.device, Device::Cuda | Device::Emulated) {
-                section.problem("device", "a gate of kind \"kernel\" needs device = \"cuda\" or \"emulated\"");
+                section
+                    .problem("device", "a gate of kind \"kernel\" needs device = \"cuda\" or \"emulated\"");
             }
             if gate.compare.policy == Some(Policy::Baseline) {
-                section.problem("policy", "a gate of kind \"kernel\" has no baseline: policy is allclose or bitwise");
+                section.problem(
+                    "policy",
+                    "a gate of kind \"kernel\" has no baseline: policy is allclose or bitwise",
+                );
             }
         }
         GateKind::Build => gate.build.check(section),

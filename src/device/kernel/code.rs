@@ -118,7 +118,8 @@ fn compile(gpu: &Gpu, worktree: &Path, launch: &Launch, source: &str) -> Result<
 
 /// Where the toolkit's own headers are, if it is installed: `cuda_fp16.h` and its like.
 fn toolkit() -> Option<String> {
-    let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(std::path::PathBuf::from);
+    let named =
+        ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(std::path::PathBuf::from);
     named
         .chain(["/usr/local/cuda".into()])
         .map(|home| home.join("include"))

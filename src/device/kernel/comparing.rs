@@ -122,11 +122,14 @@ pub(super) fn reference(
 ) -> Result<Right, String> {
     if let Reference::Kernel(launch) = &run.reference {
         let sizes = parameter_sizes(run, launch);
-        let function = modules.function(gpu, place.worktree, launch, &sizes).map_err(|wrong| match wrong {
-            Wrong::Code(what, lines) => std::iter::once(what).chain(lines).take(4).collect::<Vec<_>>().join("; "),
-            Wrong::Driver(error) => first_line(&error),
-            Wrong::Compiler(what) | Wrong::Gate(what) => what,
-        })?;
+        let function =
+            modules.function(gpu, place.worktree, launch, &sizes).map_err(|wrong| match wrong {
+                Wrong::Code(what, lines) => {
+                    std::iter::once(what).chain(lines).take(4).collect::<Vec<_>>().join("; ")
+                }
+                Wrong::Driver(error) => first_line(&error),
+                Wrong::Compiler(what) | Wrong::Gate(what) => what,
+            })?;
         let mut twice = Vec::new();
         for phase in [Phase(0), Phase(1)] {
             buffers
@@ -147,10 +150,7 @@ pub(super) fn reference(
                         place.worktree.to_owned(),
                         pattern.replace("{seed}", &seed.to_string()).replace("{out}", &argument.name),
                     ),
-                    _ => (
-                        place.out.join("reference"),
-                        format!("{}-{seed}/{}.npy", run.case, argument.name),
-                    ),
+                    _ => (place.out.join("reference"), format!("{}-{seed}/{}.npy", run.case, argument.name)),
                 };
                 from_file(&below, &path, dtype, shape).map(Some)
             }
@@ -176,7 +176,8 @@ fn of_kernel(run: &Run, twice: &[Launched]) -> Result<Right, String> {
         .iter()
         .enumerate()
         .map(|(at, argument)| {
-            let (What::Tensor { role, shape, content }, Some(dtype)) = (&argument.what, argument.dtype()) else {
+            let (What::Tensor { role, shape, content }, Some(dtype)) = (&argument.what, argument.dtype())
+            else {
                 return Ok(None);
             };
             if !role.is_compared() {
@@ -197,13 +198,16 @@ fn of_kernel(run: &Run, twice: &[Launched]) -> Result<Right, String> {
         .collect()
 }
 
-fn from_file(below: &std::path::Path, path: &str, dtype: Dtype, shape: &[u64]) -> Result<Tensor<'static>, String> {
+fn from_file(
+    below: &std::path::Path,
+    path: &str,
+    dtype: Dtype,
+    shape: &[u64],
+) -> Result<Tensor<'static>, String> {
     let bytes = files::tensor(below, path)?;
     // numpy has no name for these: the integers it wrote are what the gate says they are.
-    let nameless = matches!(
-        dtype,
-        Dtype::BF16 | Dtype::F8E4M3 | Dtype::F8E5M2 | Dtype::F8E4M3Fnuz | Dtype::F8E5M2Fnuz
-    );
+    let nameless =
+        matches!(dtype, Dtype::BF16 | Dtype::F8E4M3 | Dtype::F8E5M2 | Dtype::F8E4M3Fnuz | Dtype::F8E5M2Fnuz);
     let open = |declared| -> crate::model::Result<Tensor<'static>> {
         let file = File::open(path, &bytes, &Declared { dtype: declared, shape: None })?;
         let tensor = file.tensor(None)?;

@@ -47,7 +47,11 @@ pub(super) fn folder(below: &Path, path: &str) -> Result<PathBuf, String> {
     let said = |e: std::io::Error| format!("the folder {path} cannot be read: {e}");
     let root = below.canonicalize().map_err(said)?;
     let place = root.join(path).canonicalize().map_err(said)?;
-    if place.starts_with(&root) { Ok(place) } else { Err(format!("the folder {path} leads out of the worktree")) }
+    if place.starts_with(&root) {
+        Ok(place)
+    } else {
+        Err(format!("the folder {path} leads out of the worktree"))
+    }
 }
 
 /// An .npy file of version 1.0. Types that numpy has no name for are written as unsigned integers of their size.
@@ -67,7 +71,8 @@ pub(super) fn npy(dtype: Dtype, shape: &[u64], bytes: &[u8]) -> Vec<u8> {
         _ => "|u1",
     };
     let lengths: String = shape.iter().map(|length| format!("{length}, ")).collect();
-    let mut header = format!("{{'descr': '{code}', 'fortran_order': False, 'shape': ({}), }}", lengths.trim_end());
+    let mut header =
+        format!("{{'descr': '{code}', 'fortran_order': False, 'shape': ({}), }}", lengths.trim_end());
     // Magic, version and length have 10 bytes; the data begins at a multiple of 64.
     let padding = (64 - (10 + header.len() + 1) % 64) % 64;
     header.push_str(&" ".repeat(padding));
@@ -86,7 +91,12 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        for (dtype, shape) in [(Dtype::F32, vec![2, 3]), (Dtype::I64, vec![4]), (Dtype::U8, vec![]), (Dtype::Bool, vec![1, 1, 5])] {
+        for (dtype, shape) in [
+            (Dtype::F32, vec![2, 3]),
+            (Dtype::I64, vec![4]),
+            (Dtype::U8, vec![]),
+            (Dtype::Bool, vec![1, 1, 5]),
+        ] {
             let elements: u64 = shape.iter().product();
             let bytes: Vec<u8> = (0..elements as usize * dtype.size()).map(|at| (at % 2) as u8).collect();
             let written = npy(dtype, &shape, &bytes);

@@ -110,8 +110,12 @@ impl Buffers {
         contents: &[Vec<u8>],
         phase: Phase,
     ) -> Result<Launched, CudaError> {
-        let mut launched =
-            Launched { phase, contents: vec![Vec::new(); run.arguments.len()], strays: Vec::new(), changed: Vec::new() };
+        let mut launched = Launched {
+            phase,
+            contents: vec![Vec::new(); run.arguments.len()],
+            strays: Vec::new(),
+            changed: Vec::new(),
+        };
         for (at, argument) in run.arguments.iter().enumerate() {
             let (What::Tensor { role, .. }, Some(buffer), Some(dtype)) =
                 (&argument.what, &self.0[at], argument.dtype())

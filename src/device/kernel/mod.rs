@@ -23,8 +23,8 @@ use serde_json::{Value, json};
 use crate::model::canonical::sha256_hex;
 use crate::model::{Error, Result};
 use crate::validate::kernel::{
-    Argument, Content, DeviceSeen, Finding, FindingKind, Output, Phase, Progress, Report, Request, Role, Run, Stage, Trouble,
-    TroubleKind, What, differing, fill, unwritten,
+    Argument, Content, DeviceSeen, Finding, FindingKind, Output, Phase, Progress, Report, Request, Role, Run,
+    Stage, Trouble, TroubleKind, What, differing, fill, unwritten,
 };
 use crate::validate::tensor::Declared;
 
@@ -153,7 +153,8 @@ fn content(argument: &Argument, seed: u32, worktree: &Path) -> std::result::Resu
         Some(Content::File(path)) => {
             let bytes = files::tensor(worktree, path)?;
             let declared = Declared { dtype: Some(dtype), shape: None };
-            let file = crate::validate::tensor::File::open(path, &bytes, &declared).map_err(|e| one_line(&e))?;
+            let file =
+                crate::validate::tensor::File::open(path, &bytes, &declared).map_err(|e| one_line(&e))?;
             let tensor = file.tensor(None).map_err(|e| one_line(&e))?;
             if tensor.dtype != dtype || tensor.shape != *shape {
                 return Err(format!(
@@ -172,7 +173,10 @@ fn content(argument: &Argument, seed: u32, worktree: &Path) -> std::result::Resu
 }
 
 fn one_line(error: &Error) -> String {
-    std::iter::once(error.what()).chain(error.causes().iter().map(String::as_str)).collect::<Vec<_>>().join(": ")
+    std::iter::once(error.what())
+        .chain(error.causes().iter().map(String::as_str))
+        .collect::<Vec<_>>()
+        .join(": ")
 }
 
 /// One process at work.
@@ -261,15 +265,17 @@ impl Child<'_> {
             self.look(run, seed, &launches);
             if self.process == Process::First {
                 self.at(Stage::Reference, &run.case, Some(seed), 0)?;
-                let right = comparing::reference(gpu, &mut self.modules, &buffers, run, seed, &contents, self.place)
-                    .map_err(|what| Stop::Trouble(TroubleKind::Reference, what))?;
+                let right =
+                    comparing::reference(gpu, &mut self.modules, &buffers, run, seed, &contents, self.place)
+                        .map_err(|what| Stop::Trouble(TroubleKind::Reference, what))?;
                 self.at(Stage::Compare, &run.case, Some(seed), 0)?;
                 // Launches that have to agree were held against each other; else each has to be right by itself.
                 let judged = if self.request.deterministic { 1 } else { launches.len() };
                 let clean = self.report.findings.is_empty();
                 for launched in launches.iter().take(judged) {
                     let found = self.judge.compare(run, seed, launched, &right, clean);
-                    let (outputs, findings) = found.map_err(|what| Stop::Trouble(TroubleKind::Machine, what))?;
+                    let (outputs, findings) =
+                        found.map_err(|what| Stop::Trouble(TroubleKind::Machine, what))?;
                     self.keep(outputs);
                     self.report.findings.extend(findings);
                 }
@@ -287,7 +293,8 @@ impl Child<'_> {
     /// Of several launches' outputs the first stays, unless a later one does not match.
     fn keep(&mut self, outputs: Vec<Output>) {
         for output in outputs {
-            let same = |o: &&mut Output| o.case == output.case && o.seed == output.seed && o.name == output.name;
+            let same =
+                |o: &&mut Output| o.case == output.case && o.seed == output.seed && o.name == output.name;
             match self.report.outputs.iter_mut().find(same) {
                 Some(known) if output.matches == Some(false) => *known = output,
                 Some(_) => {}
@@ -399,9 +406,9 @@ impl Spot<'_> {
     /// A launch that the driver says failed.
     fn broken(&self, error: &CudaError) -> Finding {
         let kind = match error.name.as_str() {
-            "CUDA_ERROR_ILLEGAL_ADDRESS" | "CUDA_ERROR_MISALIGNED_ADDRESS" | "CUDA_ERROR_INVALID_ADDRESS_SPACE" => {
-                FindingKind::IllegalAddress
-            }
+            "CUDA_ERROR_ILLEGAL_ADDRESS"
+            | "CUDA_ERROR_MISALIGNED_ADDRESS"
+            | "CUDA_ERROR_INVALID_ADDRESS_SPACE" => FindingKind::IllegalAddress,
             "CUDA_ERROR_LAUNCH_TIMEOUT" => FindingKind::Hang,
             _ => FindingKind::Launch,
         };
@@ -436,8 +443,10 @@ impl Spot<'_> {
                 What::Scalar(_) => &[],
             };
             let first = index(shape, *first);
-            let what =
-                format!("launch {} changed {count} elements of its input {}, the first at {first:?}", self.launch, argument.name);
+            let what = format!(
+                "launch {} changed {count} elements of its input {}, the first at {first:?}",
+                self.launch, argument.name
+            );
             let details = json!({"first": first, "count": count});
             findings.push(self.finding(FindingKind::InputChanged, Some(&argument.name), what, details));
         }
@@ -448,7 +457,15 @@ impl Spot<'_> {
 /// What is wrong with the candidate's code, before anything runs.
 fn candidate_is(wrong: Wrong, case: &str) -> Stop {
     let finding = |kind, what, lines, details| {
-        Stop::Finding(Finding { kind, case: case.to_owned(), seed: None, argument: None, what, lines, details })
+        Stop::Finding(Finding {
+            kind,
+            case: case.to_owned(),
+            seed: None,
+            argument: None,
+            what,
+            lines,
+            details,
+        })
     };
     match wrong {
         Wrong::Code(what, lines) => finding(FindingKind::Compile, what, lines, Value::Null),
@@ -462,9 +479,7 @@ fn candidate_is(wrong: Wrong, case: &str) -> Stop {
 
 /// The outputs of a launch without a comparison.
 fn digests(run: &Run, seed: u32, launched: &Launched) -> Vec<Output> {
-    let compared = |(_, argument): &(usize, &Argument)| {
-        matches!(&argument.what, What::Tensor { role, .. } if role.is_compared())
-    };
+    let compared = |(_, argument): &(usize, &Argument)| matches!(&argument.what, What::Tensor { role, .. } if role.is_compared());
     run.arguments
         .iter()
         .enumerate()

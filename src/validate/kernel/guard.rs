@@ -102,9 +102,21 @@ pub fn margin(dtype: Dtype, which: usize) -> Vec<u8> {
         Dtype::F32 => 0x7FC0_0000 | (own & 0x3FFF) << 8 | 0x5A,
         Dtype::F16 => 0x7E00 | own & 0x1FF,
         Dtype::BF16 => 0x7FC0 | own & 0x3F,
-        Dtype::F8E4M3 => if odd { 0xFF } else { 0x7F },
+        Dtype::F8E4M3 => {
+            if odd {
+                0xFF
+            } else {
+                0x7F
+            }
+        }
         Dtype::F8E5M2 => 0x7D + own % 3,
-        Dtype::F8E4M3Fnuz | Dtype::F8E5M2Fnuz => if odd { 0x5A } else { 0x80 },
+        Dtype::F8E4M3Fnuz | Dtype::F8E5M2Fnuz => {
+            if odd {
+                0x5A
+            } else {
+                0x80
+            }
+        }
         Dtype::F8E8M0 => 0xFF,
         whole => (0..whole.size()).fold(0, |bits, _| bits << 8 | own & 0xFF),
     };
@@ -221,10 +233,16 @@ mod tests {
                 && !matches!(dtype, Dtype::U32 | Dtype::U16 | Dtype::U8 | Dtype::Bool);
             let poisons: Vec<Vec<u8>> = (0..3).map(|p| poison(dtype, Phase(p))).collect();
             assert!(poisons.iter().all(|p| p.len() == dtype.size()), "{dtype:?}");
-            assert!(poisons[0] != poisons[1] && poisons[1] != poisons[2] && poisons[0] != poisons[2], "{dtype:?}");
+            assert!(
+                poisons[0] != poisons[1] && poisons[1] != poisons[2] && poisons[0] != poisons[2],
+                "{dtype:?}"
+            );
             assert_eq!(margin(dtype, 0).len(), dtype.size());
             let wide = dtype.size() > 1;
-            assert!(!wide || (1..60).all(|which| margin(dtype, which) != margin(dtype, which - 1)), "{dtype:?}");
+            assert!(
+                !wide || (1..60).all(|which| margin(dtype, which) != margin(dtype, which - 1)),
+                "{dtype:?}"
+            );
             if float {
                 assert!(value(dtype, margin(dtype, 0)).is_nan(), "{dtype:?}");
                 assert!(!wide || (0..60).all(|w| value(dtype, margin(dtype, w)).is_nan()), "{dtype:?}");

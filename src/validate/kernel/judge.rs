@@ -31,7 +31,9 @@ pub fn judge(request: &Request, first: &Left, second: &Left) -> Judged {
             Ok(found) => findings.extend(found),
             Err(judged) if findings.is_empty() => return with_device(judged, first),
             // What is known to be wrong is not excused by what went wrong after it.
-            Err(judged) => return failed(request, first, findings, Some(format!("{which} process: {}", judged.reason))),
+            Err(judged) => {
+                return failed(request, first, findings, Some(format!("{which} process: {}", judged.reason)));
+            }
         }
         if !findings.is_empty() {
             return failed(request, first, findings, None);
@@ -55,11 +57,13 @@ pub fn judge(request: &Request, first: &Left, second: &Left) -> Judged {
                 }
                 let place = (run.case.as_str(), seed, argument.name.as_str());
                 let (Some(one), Some(other)) = (outputs.get(&place), others.get(&place)) else {
-                    let what = format!("nothing was said of {} in case {}, seed {seed}", argument.name, run.case);
+                    let what =
+                        format!("nothing was said of {} in case {}, seed {seed}", argument.name, run.case);
                     return with_device(Judged::new(Verdict::Inconclusive, what), first);
                 };
                 if one.matches != Some(true) {
-                    let what = format!("{} was not compared in case {}, seed {seed}", argument.name, run.case);
+                    let what =
+                        format!("{} was not compared in case {}, seed {seed}", argument.name, run.case);
                     return with_device(Judged::new(Verdict::Inconclusive, what), first);
                 }
                 if request.deterministic && one.sha256 != other.sha256 {
@@ -172,7 +176,10 @@ fn as_inconclusive(judged: Judged) -> Judged {
 /// A process that was stopped: the candidate's fault only while the candidate ran.
 fn stopped(left: &Left, kind: FindingKind, how: &str) -> Result<Vec<Finding>, Judged> {
     let Some(progress) = &left.progress else {
-        return Err(Judged::new(Verdict::Inconclusive, format!("before anything ran, our own process {how}")));
+        return Err(Judged::new(
+            Verdict::Inconclusive,
+            format!("before anything ran, our own process {how}"),
+        ));
     };
     let what = match progress.stage {
         Stage::Launch => format!("launch {} {how}", progress.launch),
@@ -204,7 +211,11 @@ fn failed(request: &Request, first: &Left, findings: Vec<Finding>, also: Option<
         None => format!("case {}", finding.case),
     };
     let reason = findings.first().map_or_else(String::new, |finding| {
-        let more = if findings.len() > 1 { format!(" (and {})", counted(findings.len() - 1, "more finding")) } else { String::new() };
+        let more = if findings.len() > 1 {
+            format!(" (and {})", counted(findings.len() - 1, "more finding"))
+        } else {
+            String::new()
+        };
         format!("{}: {}: {}{more}", finding.kind.word(), place(finding), finding.what)
     });
     let mut lines = Vec::new();
@@ -409,8 +420,7 @@ mod tests {
     #[test]
     fn a_comparison_that_passes_a_mutant_decides_nothing() {
         let (mut first, second) = good();
-        let loose =
-            Loose { mutant: "zeros".into(), case: "n=4".into(), seed: 1, argument: "out".into() };
+        let loose = Loose { mutant: "zeros".into(), case: "n=4".into(), seed: 1, argument: "out".into() };
         first.report.as_mut().unwrap().loose = Some(loose);
         let (verdict, reason) = said(&first, &second);
         assert_eq!(verdict, Verdict::Inconclusive);

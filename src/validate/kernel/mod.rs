@@ -20,5 +20,7 @@ pub use encode::{encode, encode_whole};
 pub use fill::{Fill, fill};
 pub use guard::{ALIGN, Layout, Phase, Strays, differing, margin, poison, unwritten};
 pub use judge::{Left, judge, not_prepared};
-pub use report::{DeviceSeen, Finding, FindingKind, Loose, Output, Progress, Report, Stage, Trouble, TroubleKind};
+pub use report::{
+    DeviceSeen, Finding, FindingKind, Loose, Output, Progress, Report, Stage, Trouble, TroubleKind,
+};
 pub use request::{Argument, Content, Judging, Launch, Reference, Request, Role, Run, What};

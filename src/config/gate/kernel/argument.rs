@@ -85,8 +85,11 @@ impl Fill {
         let inner = rest.strip_suffix(')').ok_or_else(wrong)?;
         let (_, distribution, count) =
             DISTRIBUTIONS.iter().find(|(word, ..)| *word == name.trim()).ok_or_else(wrong)?;
-        let parameters: Vec<Decimal> =
-            inner.split(',').map(|word| Decimal::parse(word.trim())).collect::<Result<_, _>>().map_err(|_| wrong())?;
+        let parameters: Vec<Decimal> = inner
+            .split(',')
+            .map(|word| Decimal::parse(word.trim()))
+            .collect::<Result<_, _>>()
+            .map_err(|_| wrong())?;
         if parameters.len() != *count {
             return Err(wrong());
         }
@@ -99,7 +102,10 @@ impl Fill {
                 return Err(format!("must have whole ends, not {}", values::shown(text)));
             }
             Distribution::Normal if values[1] < 0.0 => {
-                return Err(format!("must have a deviation that is not negative, not {}", values::shown(text)));
+                return Err(format!(
+                    "must have a deviation that is not negative, not {}",
+                    values::shown(text)
+                ));
             }
             _ => {}
         }
@@ -108,7 +114,8 @@ impl Fill {
 
     /// One spelling of it.
     pub fn canonical(&self) -> String {
-        let word = DISTRIBUTIONS.iter().find(|(_, known, _)| *known == self.distribution).map_or("", |(w, ..)| w);
+        let word =
+            DISTRIBUTIONS.iter().find(|(_, known, _)| *known == self.distribution).map_or("", |(w, ..)| w);
         let parameters: Vec<String> = self.parameters.iter().map(Decimal::canonical).collect();
         format!("{word}({})", parameters.join(","))
     }
@@ -150,12 +157,18 @@ impl Argument {
         if !section.has("name") {
             section.problem("name", "an argument without \"name\"");
         } else if let (Some(name), None) = (&name, &known) {
-            section.problem("name", format!("\"name\" in [[gate.arg]] must be a word like \"x\", not {}", values::shown(name)));
+            section.problem(
+                "name",
+                format!("\"name\" in [[gate.arg]] must be a word like \"x\", not {}", values::shown(name)),
+            );
         }
         let (dtype, scalar) = (section.string("dtype"), section.string("scalar"));
         let key = if scalar.is_some() { "scalar" } else { "dtype" };
         if dtype.is_some() == scalar.is_some() {
-            section.problem(key, "an argument has \"dtype\" (a tensor) or \"scalar\" (a number), one of the two");
+            section.problem(
+                key,
+                "an argument has \"dtype\" (a tensor) or \"scalar\" (a number), one of the two",
+            );
         }
         let dtype = dtype.or(scalar.clone()).and_then(|word| {
             let known = Dtype::parse(&word).filter(|dtype| *dtype != Dtype::F8E8M0);
@@ -207,7 +220,10 @@ impl Argument {
         fill: Option<Fill>,
         file: Option<String>,
     ) -> Option<What> {
-        for (key, hint) in [("shape", "write shape = [\"n\"]"), ("role", "write role = \"in\", \"out\", \"inout\" or \"scratch\"")] {
+        for (key, hint) in [
+            ("shape", "write shape = [\"n\"]"),
+            ("role", "write role = \"in\", \"out\", \"inout\" or \"scratch\""),
+        ] {
             if !section.has(key) {
                 section.problem(key, format!("a tensor without \"{key}\""));
                 section.hint(hint);
@@ -219,9 +235,13 @@ impl Argument {
         let role = role?;
         let sources = usize::from(section.has("fill")) + usize::from(section.has("file"));
         if role.is_filled() && sources != 1 {
-            section.problem("role", format!("a tensor with the role {} needs \"fill\" or \"file\", one of the two", role.word()));
+            section.problem(
+                "role",
+                format!("a tensor with the role {} needs \"fill\" or \"file\", one of the two", role.word()),
+            );
         } else if !role.is_filled() && sources != 0 {
-            section.problem("role", format!("a tensor with the role {} is poisoned, not filled", role.word()));
+            section
+                .problem("role", format!("a tensor with the role {} is poisoned, not filled", role.word()));
             section.hint("give it the role inout when the kernel needs what stands there");
         }
         Some(What::Tensor { shape: shape?, role, fill, file })
@@ -229,7 +249,9 @@ impl Argument {
 
     pub(super) fn canonical(&self) -> Value {
         match &self.what {
-            What::Scalar(value) => json!({"name": self.name, "scalar": self.dtype.name(), "value": value.to_string()}),
+            What::Scalar(value) => {
+                json!({"name": self.name, "scalar": self.dtype.name(), "value": value.to_string()})
+            }
             What::Tensor { shape, role, fill, file } => {
                 let shape: Vec<String> = shape.iter().map(ToString::to_string).collect();
                 let mut map = json!({"name": self.name, "dtype": self.dtype.name(), "shape": shape, "role": role.word()});
@@ -275,12 +297,19 @@ impl Case {
         };
         let name = section.string("name");
         if let Some(name) = name.as_ref().filter(|name| !fits(name)) {
-            section.problem("name", format!("\"name\" in [[gate.case]] must be a word like \"tail\", not {}", values::shown(name)));
+            section.problem(
+                "name",
+                format!(
+                    "\"name\" in [[gate.case]] must be a word like \"tail\", not {}",
+                    values::shown(name)
+                ),
+            );
         }
         let mut case = Self { name: name.filter(fits), sizes: Sizes::new() };
         let (rest, problems) = section.rest();
         for (key, value) in rest {
-            let number = value.get_ref().as_integer().and_then(|i| i64::from_str_radix(i.as_str(), i.radix()).ok());
+            let number =
+                value.get_ref().as_integer().and_then(|i| i64::from_str_radix(i.as_str(), i.radix()).ok());
             let number = number.filter(|number| number.unsigned_abs() < 1 << 48);
             match number {
                 _ if !is_name(key) => problems.add(

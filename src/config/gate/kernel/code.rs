@@ -111,7 +111,10 @@ impl Code {
         if let Some(source) = &self.source
             && !SUFFIXES.iter().any(|suffix| source.ends_with(suffix))
         {
-            wrong.push(("source", format!("\"source\" must end in .cu, .ptx or .cubin, not {}", values::shown(source))));
+            wrong.push((
+                "source",
+                format!("\"source\" must end in .cu, .ptx or .cubin, not {}", values::shown(source)),
+            ));
         }
         let compiled = self.source.as_ref().is_some_and(|source| source.ends_with(".cu"));
         if self.source.is_some() && !compiled {
@@ -122,7 +125,10 @@ impl Code {
             }
         }
         if let Some(entry) = self.entry.as_ref().filter(|entry| entry.len() > 1000 || !entry.is_ascii()) {
-            wrong.push(("entry", format!("\"entry\" must be a function's name, not {}", values::shown(entry))));
+            wrong.push((
+                "entry",
+                format!("\"entry\" must be a function's name, not {}", values::shown(entry)),
+            ));
         }
         for (key, list, there) in [("grid", &self.grid, grid), ("block", &self.block, block)] {
             if there && !(1..=3).contains(&list.len()) {
@@ -159,7 +165,8 @@ impl Code {
                 let mut text = String::new();
                 let mut rest = option.as_str();
                 while let Some((before, after)) = rest.split_once('{') {
-                    let (name, behind) = after.split_once('}').ok_or_else(|| format!("a {{ without }} in {option}"))?;
+                    let (name, behind) =
+                        after.split_once('}').ok_or_else(|| format!("a {{ without }} in {option}"))?;
                     let size = sizes.get(name).ok_or_else(|| format!("no size {name} in {option}"))?;
                     text.push_str(before);
                     text.push_str(&size.to_string());
@@ -193,7 +200,8 @@ fn option(text: &str) -> Result<String, String> {
     if let Some(number) = text.strip_prefix("--maxrregcount=") {
         return if number.parse::<u8>().is_ok_and(|n| n > 0) { Ok(text) } else { refused() };
     }
-    let (word, value) = text.split_once('=').map_or((text.as_str(), None), |(word, value)| (word, Some(value)));
+    let (word, value) =
+        text.split_once('=').map_or((text.as_str(), None), |(word, value)| (word, Some(value)));
     let known = OPTIONS.iter().find(|(name, _)| *name == word);
     match (known, value) {
         (Some((_, [])), None) => Ok(text),

@@ -158,7 +158,8 @@ impl Node {
             Self::Negated(inner) => two('-', Value::Exact(0, 1), inner.value(sizes)?),
             Self::Two(operator, left, right) => two(*operator, left.value(sizes)?, right.value(sizes)?),
             Self::Call(function, inner) => {
-                let values: Vec<Value> = inner.iter().map(|node| node.value(sizes)).collect::<Result<_, _>>()?;
+                let values: Vec<Value> =
+                    inner.iter().map(|node| node.value(sizes)).collect::<Result<_, _>>()?;
                 call(*function, &values)
             }
         }
@@ -178,14 +179,12 @@ fn two(operator: char, left: Value, right: Value) -> Result<Value, String> {
     };
     let product = |a: i128, b: i128| a.checked_mul(b).ok_or_else(too_large);
     match operator {
-        '+' => Value::exact(
-            product(a, d)?.checked_add(product(c, b)?).ok_or_else(too_large)?,
-            product(b, d)?,
-        ),
-        '-' => Value::exact(
-            product(a, d)?.checked_sub(product(c, b)?).ok_or_else(too_large)?,
-            product(b, d)?,
-        ),
+        '+' => {
+            Value::exact(product(a, d)?.checked_add(product(c, b)?).ok_or_else(too_large)?, product(b, d)?)
+        }
+        '-' => {
+            Value::exact(product(a, d)?.checked_sub(product(c, b)?).ok_or_else(too_large)?, product(b, d)?)
+        }
         '*' => Value::exact(product(a, c)?, product(b, d)?),
         '/' => Value::exact(product(a, d)?, product(b, c)?),
         _ if b == 1 && d == 1 => {
@@ -333,7 +332,10 @@ impl<'t> Reader<'t> {
         }
         let Some((_, function, count)) = FUNCTIONS.iter().find(|(name, ..)| *name == token) else {
             let names: Vec<&str> = FUNCTIONS.iter().map(|(name, ..)| *name).collect();
-            return Err(format!("must be an expression with the functions {}, not {token}", names.join(", ")));
+            return Err(format!(
+                "must be an expression with the functions {}, not {token}",
+                names.join(", ")
+            ));
         };
         self.at += 1;
         let mut inner = vec![self.sum(depth + 1)?];
@@ -413,7 +415,9 @@ mod tests {
             let error = Expression::parse(text).unwrap().whole(&sizes()).unwrap_err();
             assert!(error.contains(word), "{text}: {error}");
         }
-        for text in ["", "n +", "(n", "n)", "n n", "2n", "pow(n, 2)", "ceil()", "min(n)", "n; ls", "1.2.3", "ä"] {
+        for text in
+            ["", "n +", "(n", "n)", "n n", "2n", "pow(n, 2)", "ceil()", "min(n)", "n; ls", "1.2.3", "ä"]
+        {
             assert!(Expression::parse(text).is_err(), "{text}");
         }
         assert!(Expression::parse(&"(".repeat(100)).is_err());

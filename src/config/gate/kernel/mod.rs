@@ -26,8 +26,20 @@ pub use expression::{Expression, Sizes, Value as Number};
 
 /// The keys of this file.
 pub(super) const KEYS: &[&str] = &[
-    "reference", "source", "entry", "options", "include", "grid", "block", "shared", "seeds", "launches",
-    "deterministic", "nondeterministic-because", "arg", "case",
+    "reference",
+    "source",
+    "entry",
+    "options",
+    "include",
+    "grid",
+    "block",
+    "shared",
+    "seeds",
+    "launches",
+    "deterministic",
+    "nondeterministic-because",
+    "arg",
+    "case",
 ];
 
 /// How long one process with all its launches may take when the gate does not say.
@@ -83,8 +95,7 @@ impl Kernel {
         let because = section.string("nondeterministic-because");
         let reference = if kernel { Reference::read(section) } else { None };
         let arguments = section.tables("arg", "[[gate.arg]]", MOST_ARGUMENTS, Argument::read);
-        let cases =
-            section.tables("case", "[[gate.case]]", MOST_CASES, |section| Some(Case::read(section)));
+        let cases = section.tables("case", "[[gate.case]]", MOST_CASES, |section| Some(Case::read(section)));
         Self { code, seeds, launches, deterministic, because, reference, arguments, cases }
     }
 
@@ -182,12 +193,18 @@ impl Kernel {
         }
         match &self.reference {
             Some(Reference::File(file)) if compared > 1 && !file.contains("{out}") => {
-                section.problem("reference", "with several outputs, the name of the reference's file needs {out}");
+                section.problem(
+                    "reference",
+                    "with several outputs, the name of the reference's file needs {out}",
+                );
             }
             Some(Reference::Kernel(code, wanted)) => {
                 code.check_geometry(section, "reference");
                 for name in wanted.iter().filter(|name| names.binary_search(&name.as_str()).is_err()) {
-                    section.problem("reference", format!("\"args\" of the reference names {name}, which is no argument"));
+                    section.problem(
+                        "reference",
+                        format!("\"args\" of the reference names {name}, which is no argument"),
+                    );
                 }
             }
             _ => {}
@@ -213,9 +230,9 @@ impl Kernel {
 
     /// The arguments that are compared.
     pub fn compared(&self) -> impl Iterator<Item = &Argument> {
-        self.arguments.iter().filter(
-            |argument| matches!(&argument.what, What::Tensor { role, .. } if role.is_compared()),
-        )
+        self.arguments
+            .iter()
+            .filter(|argument| matches!(&argument.what, What::Tensor { role, .. } if role.is_compared()))
     }
 
     fn check_case(&self, case: &Case) -> Result<(), (&'static str, String)> {
@@ -262,11 +279,17 @@ impl Reference {
         let code = Code::read(&mut table);
         let wrong = ways.len() != 1;
         if wrong {
-            table.problem_at_key("reference", "the reference needs one of \"source\" (a kernel), \"file\" and \"run\"");
+            table.problem_at_key(
+                "reference",
+                "the reference needs one of \"source\" (a kernel), \"file\" and \"run\"",
+            );
         } else if ways != ["source"] {
             for key in ["entry", "options", "include", "grid", "block", "shared", "args"] {
                 if table.has(key) {
-                    table.problem_at_key(key, format!("\"{key}\" has no meaning for a reference that is no kernel"));
+                    table.problem_at_key(
+                        key,
+                        format!("\"{key}\" has no meaning for a reference that is no kernel"),
+                    );
                 }
             }
         }
@@ -318,15 +341,16 @@ fn seeds(section: &mut Section<'_, '_>) -> Vec<u32> {
         return Vec::new();
     };
     let array = value.get_ref().as_array();
-    let read: Option<Vec<u32>> = array.filter(|array| (1..=MOST_CASES).contains(&array.len())).and_then(|array| {
-        array
-            .iter()
-            .map(|item| {
-                let integer = item.get_ref().as_integer()?;
-                u32::from_str_radix(integer.as_str(), integer.radix()).ok()
-            })
-            .collect()
-    });
+    let read: Option<Vec<u32>> =
+        array.filter(|array| (1..=MOST_CASES).contains(&array.len())).and_then(|array| {
+            array
+                .iter()
+                .map(|item| {
+                    let integer = item.get_ref().as_integer()?;
+                    u32::from_str_radix(integer.as_str(), integer.radix()).ok()
+                })
+                .collect()
+        });
     match read {
         Some(mut seeds) => {
             seeds.sort_unstable();
@@ -334,7 +358,11 @@ fn seeds(section: &mut Section<'_, '_>) -> Vec<u32> {
             seeds
         }
         None => {
-            section.invalid("seeds", value, &format!("must be an array of 1 to {MOST_CASES} whole numbers from 0 on"));
+            section.invalid(
+                "seeds",
+                value,
+                &format!("must be an array of 1 to {MOST_CASES} whole numbers from 0 on"),
+            );
             Vec::new()
         }
     }
@@ -356,7 +384,11 @@ fn number_or_expression(section: &mut Section<'_, '_>, key: &'static str) -> Opt
 fn expressions(section: &mut Section<'_, '_>, key: &'static str) -> Option<Vec<Expression>> {
     let value = section.value(key)?;
     let Some(array) = value.get_ref().as_array().filter(|array| array.len() <= 8) else {
-        section.invalid(key, value, "must be an array of at most 8 whole numbers and expressions over the sizes");
+        section.invalid(
+            key,
+            value,
+            "must be an array of at most 8 whole numbers and expressions over the sizes",
+        );
         return None;
     };
     let mut list = Vec::new();

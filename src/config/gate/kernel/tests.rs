@@ -93,7 +93,10 @@ fn every_value_is_part_of_the_digest() {
         ("256 * 4", "256 * 8"),
         ("launches = 4", "launches = 5"),
         ("normal(0, 1)", "normal(0, 2)"),
-        ("role = \"out\"", "role = \"scratch\"\n[[gate.arg]]\nname = \"y\"\ndtype = \"f32\"\nshape = [1]\nrole = \"out\""),
+        (
+            "role = \"out\"",
+            "role = \"scratch\"\n[[gate.arg]]\nname = \"y\"\ndtype = \"f32\"\nshape = [1]\nrole = \"out\"",
+        ),
         ("n = 1024", "n = 1025"),
         ("value = 0.5", "value = 0.25"),
         ("naive.cu", "other.cu"),
@@ -147,7 +150,11 @@ fn what_is_wrong_is_said_where_it_is() {
         ("launches = 4", "repeat = 4", "no meaning"),
         ("launches = 4", "candidate = \"x.npy\"", "no meaning"),
         ("device = \"emulated\"", "device = \"cpu\"", "needs device"),
-        ("dtype = \"f32\"\nshape = [\"n\"]", "dtype = \"f33\"\nshape = [\"n\"]", "must be a type of elements"),
+        (
+            "dtype = \"f32\"\nshape = [\"n\"]",
+            "dtype = \"f33\"\nshape = [\"n\"]",
+            "must be a type of elements",
+        ),
         ("shape = [\"n\"]", "shape = [\"n - n\"]", "no elements"),
         ("shape = [\"n\"]", "shape = [\"n * n * n * n\"]", "2^36"),
         ("fill = \"normal(0, 1)\"", "fill = \"gauss(0, 1)\"", "uniform(a, b)"),
@@ -166,7 +173,11 @@ fn what_is_wrong_is_said_where_it_is() {
         ("entry = \"sum\", ", "", "needs \"entry\""),
         ("grid = [1], block = [1], args", "block = [1], args", "the reference"),
         ("source = \"naive.cu\", entry", "file = \"a.npy\", entry", "no meaning for a reference"),
-        ("source = \"naive.cu\", entry", "source = \"naive.cu\", file = \"a.npy\", entry", "one of \"source\""),
+        (
+            "source = \"naive.cu\", entry",
+            "source = \"naive.cu\", file = \"a.npy\", entry",
+            "one of \"source\"",
+        ),
         ("reference = {", "reference = \"a.npy\"\nx = {", "must be a table"),
     ] {
         let text = WHOLE.replacen(from, to, 1);

@@ -80,9 +80,10 @@ impl Kind for Compare {
         }
         Ok(match work.mutants(&items, &compared) {
             Ok(mutants) => judge(&found, Some(&mutants)),
-            Err(error) => {
-                Judged::new(Verdict::Inconclusive, format!("the candidates' mutants could not be tried: {error}"))
-            }
+            Err(error) => Judged::new(
+                Verdict::Inconclusive,
+                format!("the candidates' mutants could not be tried: {error}"),
+            ),
         })
     }
 }

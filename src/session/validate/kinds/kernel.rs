@@ -29,7 +29,8 @@ impl Kind for Kernel {
         let request = request(gate)?;
         // Beside `$GATE_OUT`, where no command of the gate is told to write.
         let path = site.out.with_file_name("kernel-request.json");
-        let bytes = serde_json::to_vec(&request).map_err(|e| Error::bug("a request is no JSON").because(e))?;
+        let bytes =
+            serde_json::to_vec(&request).map_err(|e| Error::bug("a request is no JSON").because(e))?;
         fs::write(&path, bytes)?;
         let own = |what: &str| own_command(&path, what).map(|command| Step { command, go_on: false });
         let mut steps = Vec::new();
@@ -67,7 +68,9 @@ fn own_command(request: &Path, what: &str) -> Result<String> {
     let program = std::env::current_exe()?;
     let quoted = |text: &OsStr| -> Result<String> {
         let text = text.to_str().ok_or_else(|| Error::refused("a path of this program is no text"))?;
-        shlex::try_quote(text).map(std::borrow::Cow::into_owned).map_err(|e| Error::refused("a path holds a NUL").because(e))
+        shlex::try_quote(text)
+            .map(std::borrow::Cow::into_owned)
+            .map_err(|e| Error::refused("a path holds a NUL").because(e))
     };
     Ok(format!(
         "exec {} launch {what} {} --out \"$GATE_OUT\"",
@@ -92,8 +95,10 @@ fn read(path: &PathBuf) -> std::result::Result<Vec<u8>, String> {
 /// The gate with every size worked out. The configuration has checked that it can be.
 fn request(gate: &Gate) -> Result<Request> {
     let kernel = &gate.kernel;
-    let number = |decimal: &Option<crate::config::Decimal>| decimal.as_ref().map(crate::config::Decimal::canonical);
-    let runs = kernel.case_list().iter().map(|case| run(kernel, case)).collect::<std::result::Result<_, String>>();
+    let number =
+        |decimal: &Option<crate::config::Decimal>| decimal.as_ref().map(crate::config::Decimal::canonical);
+    let runs =
+        kernel.case_list().iter().map(|case| run(kernel, case)).collect::<std::result::Result<_, String>>();
     Ok(Request {
         v: Request::VERSION,
         emulated: gate.device == Device::Emulated,
@@ -174,12 +179,17 @@ fn resolved(argument: &Argument, sizes: &Sizes) -> std::result::Result<plan::Arg
         config::What::Scalar(value) => {
             let whole = value.whole(sizes)?;
             let bytes = plan::encode_whole(dtype, whole);
-            plan::What::Scalar(bytes.ok_or_else(|| format!("{} is {whole}, which no {} is", argument.name, dtype.name()))?)
+            plan::What::Scalar(
+                bytes.ok_or_else(|| format!("{} is {whole}, which no {} is", argument.name, dtype.name()))?,
+            )
         }
         config::What::Tensor { shape, role, fill, file } => {
             let lengths = shape
                 .iter()
-                .map(|axis| axis.whole(sizes).and_then(|n| u64::try_from(n).map_err(|_| format!("{axis} is negative"))))
+                .map(|axis| {
+                    axis.whole(sizes)
+                        .and_then(|n| u64::try_from(n).map_err(|_| format!("{axis} is negative")))
+                })
                 .collect::<std::result::Result<_, String>>()?;
             let content = match (fill, file) {
                 (Some(fill), _) => Some(plan::Content::Fill(filled(fill))),
@@ -199,7 +209,8 @@ fn resolved(argument: &Argument, sizes: &Sizes) -> std::result::Result<plan::Arg
 }
 
 fn filled(fill: &config::Fill) -> plan::Fill {
-    let parameter = |at: usize| fill.parameters.get(at).map_or_else(|| "0".to_owned(), crate::config::Decimal::canonical);
+    let parameter =
+        |at: usize| fill.parameters.get(at).map_or_else(|| "0".to_owned(), crate::config::Decimal::canonical);
     match fill.distribution {
         Distribution::Uniform => plan::Fill::Uniform(parameter(0), parameter(1)),
         Distribution::Normal => plan::Fill::Normal(parameter(0), parameter(1)),
