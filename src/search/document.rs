@@ -355,6 +355,7 @@ mod tests {
             ended: None,
             rivals: Default::default(),
             notes: vec![],
+            reverted: None,
         });
         let all = documents(&incident, &mut |_| Facts::default());
         assert_eq!(all.len(), 2);

@@ -23,6 +23,7 @@ use git_incident::report::codeowners::Codeowners;
 use git_incident::report::workflows::recommend;
 use git_incident::store::records::line as records;
 use git_incident::validate::gate::{End, build, sanitizer};
+use git_incident::validate::kernel::{self, Left, Progress, Report, Request};
 use git_incident::validate::push;
 use git_incident::validate::tensor::{Declared, Dtype, File};
 
@@ -45,6 +46,7 @@ pub const ALL: &[Check] = &[
     ("tensor_file", tensor_file),
     ("compiler_report", compiler_report),
     ("sanitizer_report", sanitizer_report),
+    ("kernel_report", kernel_report),
     ("record", record),
 ];
 
@@ -343,5 +345,29 @@ pub fn record(bytes: &[u8]) {
         (Ok(one), Some(Ok(other))) => assert_eq!(one, other, "one line, one payload"),
         (Err(_), Some(Err(_))) => assert!(!read.canonical, "a canonical line can be signed"),
         _ => panic!("reading is a function of the bytes"),
+    }
+}
+
+/// What a process that shared its memory with somebody's code left: a request, a report of each process and a word of
+/// progress, parted by NULs. Never panics; what comes of it can be kept in a record; only a whole report passes.
+pub fn kernel_report(bytes: &[u8]) {
+    let mut parts = bytes.split(|byte| *byte == 0);
+    let mut next = || parts.next().unwrap_or_default();
+    let (request, first, second, progress) = (Request::read(next()), next(), next(), Progress::read(next()));
+    let Ok(request) = request else {
+        return;
+    };
+    for end in [End::Exit(0), End::Exit(4), End::Signal(11)] {
+        let left = |bytes: &[u8]| Left {
+            end: Some(end.clone()),
+            report: Report::read(bytes),
+            progress: progress.clone(),
+        };
+        let judged = kernel::judge(&request, &left(first), &left(second));
+        assert!(canonical::to_string(&judged.details).is_ok(), "a record can hold it");
+        let whole = |bytes: &[u8]| Report::read(bytes).is_ok_and(|report| report.complete);
+        if judged.verdict == Verdict::Pass {
+            assert!(end == End::Exit(0) && whole(first) && whole(second), "half a report passes");
+        }
     }
 }
