@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "one file of several programs")]
 
 use git_incident::config;
+use git_incident::device::cpu::Cpu;
 use git_incident::document::brief::{Channel, brief};
 use git_incident::document::debuglog;
 use git_incident::document::diff::{Document as Reviewed, canonical_text, to_html, to_markdown};
@@ -22,10 +23,14 @@ use git_incident::redact::{AllowedFinding, cut, redact};
 use git_incident::report::codeowners::Codeowners;
 use git_incident::report::workflows::recommend;
 use git_incident::store::records::line as records;
+use git_incident::validate::compare::conformance::{same_details, same_summary};
+use git_incident::validate::compare::{
+    Device as _, Pair, Policy, Rule, Tolerance, compare, judge_mutants, plain,
+};
 use git_incident::validate::gate::{End, build, sanitizer};
 use git_incident::validate::kernel::{self, Left, Progress, Report, Request};
 use git_incident::validate::push;
-use git_incident::validate::tensor::{Declared, Dtype, File};
+use git_incident::validate::tensor::{Declared, Dtype, File, Order, Tensor};
 
 /// A target: its name, and what it does with an input.
 pub type Check = (&'static str, fn(&[u8]));
@@ -44,6 +49,7 @@ pub const ALL: &[Check] = &[
     ("review_diff", review_diff),
     ("document_views", document_views),
     ("tensor_file", tensor_file),
+    ("tensor_pair", tensor_pair),
     ("compiler_report", compiler_report),
     ("sanitizer_report", sanitizer_report),
     ("kernel_report", kernel_report),
@@ -300,6 +306,64 @@ pub fn tensor_file(bytes: &[u8]) {
                 assert_eq!(count, (elements - elements / 3).min(48), "no element is missing");
             }
         }
+    }
+}
+
+/// Any bytes as two tensors (type, shape and layout in the first five bytes, then the elements of one and the other):
+/// compared as the oracle does, and put into words without a panic.
+pub fn tensor_pair(bytes: &[u8]) {
+    const DTYPES: [Dtype; 10] = [
+        Dtype::F32,
+        Dtype::F16,
+        Dtype::BF16,
+        Dtype::F64,
+        Dtype::F8E4M3,
+        Dtype::F8E5M2Fnuz,
+        Dtype::I64,
+        Dtype::U64,
+        Dtype::I16,
+        Dtype::Bool,
+    ];
+    const TOLERANCES: [f64; 8] = [0.0, 1e-5, 1e-2, 1.0, 1e30, f64::INFINITY, -1.0, f64::NAN];
+    let Some(([dtype, columns, layout, tolerance, rule], data)) = bytes.split_first_chunk::<5>() else {
+        return;
+    };
+    let dtype = DTYPES[usize::from(*dtype) % DTYPES.len()];
+    let columns = usize::from(*columns) % 80 + 1;
+    let rows = (data.len() / 2 / dtype.size() / columns).min(4096 / columns);
+    let size = rows * columns * dtype.size();
+    let tensor = |at: usize, flags: u8| Tensor {
+        dtype,
+        shape: vec![rows as u64, columns as u64],
+        bytes: data[at..at + size].into(),
+        order: if flags & 1 == 0 { Order::C } else { Order::Fortran },
+        big_endian: flags & 2 != 0,
+        scale: None,
+    };
+    let (candidate, reference) = (tensor(0, *layout), tensor(size, layout >> 2));
+    let pair = Pair { reference: &reference, candidate: &candidate };
+    let (atol, rtol) = (TOLERANCES[usize::from(tolerance & 7)], TOLERANCES[usize::from(tolerance >> 3 & 7)]);
+    let tolerance = Tolerance { atol, rtol, equal_nan: rule & 1 == 0, bitwise: rule & 2 != 0 };
+    let device = Cpu::with_threads(1);
+    let (right, details) = (plain::summary(pair, &tolerance), plain::details(pair, &tolerance, 3));
+    let found = device.summary(pair, &tolerance).expect("the CPU compares");
+    assert_eq!(same_summary(&found, &right), Ok(()));
+    let found = device.details(pair, &tolerance, 3).expect("the CPU compares");
+    assert_eq!(same_details(&found, &details), Ok(()));
+    let rule = match rule >> 2 & 3 {
+        0 => Rule::Bitwise,
+        1 => Rule::Baseline { slack: 2.0 },
+        _ => Rule::Allclose { atol, rtol },
+    };
+    let policy =
+        Policy { equal_nan: tolerance.equal_nan, norm: Some(0.5), details: true, ..Policy::of(rule) };
+    let judged = compare(&device, &policy, pair, Some(&candidate)).expect("the CPU compares");
+    assert_eq!(judged.passed, judged.reason.is_empty());
+    assert!(judged.lines().iter().all(|line| line.chars().all(|c| !c.is_control())));
+    canonical::to_string(&judged.record()).expect("no floating-point numbers");
+    if judged.passed {
+        let tried = judge_mutants(pair, &judged, None).expect("they were compared before");
+        assert!(tried.says_nothing() || tried.passed.is_some() || !tried.caught.is_empty());
     }
 }
 
