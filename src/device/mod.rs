@@ -7,6 +7,7 @@
 //! guessed. The parsers are pure and total; the texts they read are hostile input.
 
 mod bounded;
+pub mod cpu;
 pub mod cuda;
 mod gpu;
 mod host;

@@ -2,7 +2,9 @@
 //!
 //! Nothing here opens a file: the readers take the bytes of one (mapped or read), and are total.
 
+mod decode;
 mod dtype;
+mod float8;
 
 use std::borrow::Cow;
 
