@@ -8,6 +8,7 @@ pub mod causes;
 pub mod checking;
 pub mod closing;
 pub mod demo;
+pub mod devices;
 pub mod doctor;
 pub mod documents;
 pub mod duration;
