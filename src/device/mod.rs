@@ -11,6 +11,7 @@ pub mod cpu;
 pub mod cuda;
 mod gpu;
 mod host;
+pub mod map;
 mod tool;
 
 use serde::{Deserialize, Serialize};

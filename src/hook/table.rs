@@ -12,7 +12,7 @@ pub fn progress(progress: &Progress<'_>) -> Option<Line> {
         Progress::Waiting => {
             Some(Line::new(Tone::Quiet, "waiting for another validation of this repository …"))
         }
-        Progress::Started(job) => {
+        Progress::Started(job, _) => {
             let text = format!("{} on {} ({}) …", job.gate.id, job.commit.short(), job.because);
             Some(Line::new(Tone::Quiet, text))
         }
@@ -80,5 +80,10 @@ fn details(result: &GateResult, lines: &mut Vec<Line>) {
         let again =
             format!("run it again: git incident validate {} --gate {}", result.commit.short(), result.gate);
         lines.push(Line::new(Tone::Look, again));
+        if !result.by_hand.is_empty() {
+            let text =
+                format!("by hand: git switch --detach {} && {}", result.commit.short(), result.by_hand);
+            lines.push(Line::new(Tone::Look, text));
+        }
     }
 }

@@ -7,6 +7,7 @@ pub mod budget;
 pub mod causes;
 pub mod checking;
 pub mod closing;
+pub mod compare;
 pub mod demo;
 pub mod devices;
 pub mod doctor;

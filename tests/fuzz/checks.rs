@@ -21,12 +21,13 @@ use git_incident::redact::{AllowedFinding, cut, redact};
 use git_incident::report::codeowners::Codeowners;
 use git_incident::report::workflows::recommend;
 use git_incident::validate::push;
+use git_incident::validate::tensor::{Declared, Dtype, File};
 
 /// A target: its name, and what it does with an input.
 pub type Check = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const ALL: [Check; 11] = [
+pub const ALL: [Check; 12] = [
     ("event_line", event_line),
     ("ledger_fold", ledger_fold),
     ("ledger_union", ledger_union),
@@ -38,6 +39,7 @@ pub const ALL: [Check; 11] = [
     ("post_mortem", post_mortem),
     ("review_diff", review_diff),
     ("document_views", document_views),
+    ("tensor_file", tensor_file),
 ];
 
 /// Any bytes as one line of a ledger: read without a panic, and kept byte for byte.
@@ -263,5 +265,32 @@ pub fn document_views(bytes: &[u8]) {
     assert!(text::text(markdown, 80).chars().all(|c| c == '\n' || !c.is_control()));
     for channel in Channel::ALL {
         assert!(brief(markdown, channel).words <= channel.most_words());
+    }
+}
+
+/// Any bytes as a file of tensors, of any format and with anything declared: no panic, and what is read is as long as its
+/// shape says, wherever it is decoded.
+pub fn tensor_file(bytes: &[u8]) {
+    let dtypes = [None, Some(Dtype::BF16), Some(Dtype::F8E4M3)];
+    for name in ["x", "x.npy", "x.npz", "x.safetensors"] {
+        for (dtype, shape) in
+            dtypes.into_iter().flat_map(|d| [(d, None), (d, Some(vec![bytes.len() as u64]))])
+        {
+            let Ok(file) = File::open(name, bytes, &Declared { dtype, shape }) else {
+                continue;
+            };
+            let names = file.names().into_iter().map(Some).chain([None]);
+            for tensor in names.take(20).filter_map(|name| file.tensor(name).ok()) {
+                let elements = tensor.elements();
+                assert_eq!(
+                    tensor.bytes.len() as u64,
+                    elements * tensor.dtype.size() as u64,
+                    "no byte is missing"
+                );
+                let mut out = [0.0_f32; 48];
+                let count = tensor.decode_f32(elements / 3, &mut out) as u64;
+                assert_eq!(count, (elements - elements / 3).min(48), "no element is missing");
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ pub mod attempt;
 pub mod budget;
 pub mod cause;
 pub mod close;
+pub mod compare;
 pub mod completions;
 pub mod demo;
 pub mod device;
@@ -107,6 +108,8 @@ commands! {
     pr => Pr,
     /// Run the gates that a commit must pass
     validate => Validate,
+    /// Compare two tensors: do they match, how far are they apart, where
+    compare => Compare,
     /// Show and approve the commands that this repository's configuration can run
     trust => Trust,
     /// Check that ledgers, evidence and records are whole; --repair puts right what can be

@@ -213,7 +213,7 @@ pub(super) fn read(mut section: Section<'_, '_>) -> Option<Gate> {
         pin: section.list("pin", values::path).unwrap_or_default(),
         prepare: section.string("prepare"),
         run: section.string("run"),
-        compare: Compare::read(&mut section),
+        compare: Compare::read(&mut section, kind),
         build: Build::read(&mut section),
         kernel: Kernel::read(&mut section),
         sanitizer: Sanitizer::read(&mut section),
@@ -263,21 +263,25 @@ fn check_kind(gate: &Gate, section: &mut Section<'_, '_>) {
         section.problem("run", format!("a gate of kind \"{word}\" needs \"run\""));
         section.hint("write run = \"…\", the command that decides");
     }
-    let useless = |keys: &[&'static str], used: bool| if used { Vec::new() } else { keys.to_vec() };
-    let mut keys = useless(compare::KEYS, kind.compares());
-    keys.extend(useless(build::KEYS, kind == GateKind::Build));
-    keys.extend(useless(kernel::KEYS, kind == GateKind::Kernel));
-    keys.extend(useless(sanitizer::KEYS, kind == GateKind::Sanitizer));
-    keys.extend(useless(&["repeat"], kind.repeats()));
-    for key in keys {
-        if section.has(key) {
+    let lists: [(&[&'static str], bool); 6] = [
+        (compare::TOLERANCES, kind.compares()),
+        (compare::FILES, matches!(kind, GateKind::Compare | GateKind::Perf)),
+        (build::KEYS, kind == GateKind::Build),
+        (kernel::KEYS, kind == GateKind::Kernel),
+        (sanitizer::KEYS, kind == GateKind::Sanitizer),
+        (&["repeat"], kind.repeats()),
+    ];
+    // Kinds may share a word: a key is useless only where no list of this kind has it.
+    let useful = |key: &str| lists.iter().any(|(keys, used)| *used && keys.contains(&key));
+    for key in lists.iter().flat_map(|(keys, _)| keys.iter().copied()) {
+        if section.has(key) && !useful(key) {
             section.problem_at_key(key, format!("\"{key}\" has no meaning for a gate of kind \"{word}\""));
         }
     }
     match kind {
-        GateKind::Compare | GateKind::Perf => gate.compare.check(kind, section),
+        GateKind::Compare | GateKind::Perf => gate.compare.check(gate, section),
         GateKind::Kernel => {
-            gate.compare.check(kind, section);
+            gate.compare.check(gate, section);
             gate.kernel.check(section);
         }
         GateKind::Build => gate.build.check(section),

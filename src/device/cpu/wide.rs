@@ -1,7 +1,7 @@
 //! The loops of the passes, compiled once for each instruction set and chosen when they run.
 //!
 //! The same source for all: no intrinsics, so there is one arithmetic and nothing to keep in step. The compiler never
-//! fuses a multiplication and an addition of ours, whatever the processor could.
+//! fuses a multiplication and an addition by itself, whatever the processor could.
 
 use super::marks::{self, Marks};
 use crate::validate::compare::block::{Limits, Running, Sums, scan as portable_scan};
@@ -27,10 +27,12 @@ impl Level {
         let mut all = vec![Self::Portable];
         #[cfg(target_arch = "x86_64")]
         {
-            if is_x86_feature_detected!("avx2") {
+            let fma = is_x86_feature_detected!("fma");
+            if fma && is_x86_feature_detected!("avx2") {
                 all.push(Self::Avx2);
             }
-            if is_x86_feature_detected!("avx512f")
+            if fma
+                && is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl")
@@ -68,7 +70,7 @@ pub(super) fn scan<L: Load, const BITWISE: bool>(
     running: &mut Running<L::Real>,
 ) -> Sums {
     match level {
-        Level::Portable => portable_scan::<L, BITWISE>(a, b, start, count, limits, running),
+        Level::Portable => portable_scan::<L, BITWISE, false>(a, b, start, count, limits, running),
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => {
             #[expect(unsafe_code, reason = "the compiler cannot know what the processor has")]
@@ -89,7 +91,7 @@ pub(super) fn scan<L: Load, const BITWISE: bool>(
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn scan_avx2<L: Load, const BITWISE: bool>(
     a: &[L::Group],
     b: &[L::Group],
@@ -98,11 +100,11 @@ fn scan_avx2<L: Load, const BITWISE: bool>(
     limits: &Limits<L::Real>,
     running: &mut Running<L::Real>,
 ) -> Sums {
-    portable_scan::<L, BITWISE>(a, b, start, count, limits, running)
+    portable_scan::<L, BITWISE, true>(a, b, start, count, limits, running)
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[target_feature(enable = "fma,avx512f,avx512bw,avx512dq,avx512vl")]
 fn scan_avx512<L: Load, const BITWISE: bool>(
     a: &[L::Group],
     b: &[L::Group],
@@ -111,7 +113,7 @@ fn scan_avx512<L: Load, const BITWISE: bool>(
     limits: &Limits<L::Real>,
     running: &mut Running<L::Real>,
 ) -> Sums {
-    portable_scan::<L, BITWISE>(a, b, start, count, limits, running)
+    portable_scan::<L, BITWISE, true>(a, b, start, count, limits, running)
 }
 
 /// Marks the pairs of a block that do not match, on any level.
@@ -145,7 +147,7 @@ pub(super) fn mark<L: Load, const BITWISE: bool>(
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn mark_avx2<L: Load, const BITWISE: bool>(
     a: &[L::Group],
     b: &[L::Group],
@@ -157,7 +159,7 @@ fn mark_avx2<L: Load, const BITWISE: bool>(
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[target_feature(enable = "fma,avx512f,avx512bw,avx512dq,avx512vl")]
 fn mark_avx512<L: Load, const BITWISE: bool>(
     a: &[L::Group],
     b: &[L::Group],

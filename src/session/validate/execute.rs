@@ -117,6 +117,7 @@ impl Run<'_> {
         let scratch = self.session.scratch("gate")?;
         let out = scratch.path().join("out");
         std::fs::create_dir(&out)?;
+        let since = std::fs::metadata(&out)?.modified()?;
         let env = self.environment(job, &out)?;
         let captures = match self.session.config_at(&job.config_from) {
             Ok(config) => config.on_hang.capture,
@@ -173,7 +174,7 @@ impl Run<'_> {
         let Some(kind) = kinds::of(job.gate.kind) else {
             return Err(Error::bug(format!("a gate of kind {} cannot run", job.gate.kind.word())));
         };
-        let site = kinds::Site { session: self.session, job, worktree: &checkout.path, out: &out };
+        let site = kinds::Site { session: self.session, job, worktree: &checkout.path, out: &out, since };
         let steps = kind.steps(&site)?;
         let mut ends = Vec::new();
         for (number, step) in steps.iter().enumerate() {

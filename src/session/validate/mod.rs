@@ -23,7 +23,7 @@ mod remember;
 mod subject;
 
 use std::cell::Cell;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::config::{PushMode, Unavailable};
 use crate::model::status::Verdict;
@@ -55,11 +55,22 @@ pub enum Progress<'a> {
     /// Another process has the validation worktree.
     Waiting,
     /// A gate starts.
-    Started(&'a Job),
+    Started(&'a Job, Place),
     /// One more run of its command.
     Run(&'a Job, u32, u32),
     /// It has its verdict.
     Ended(&'a GateResult),
+}
+
+/// Where a gate stands among those of its commit.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Its number, from 1.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
+    /// How long it took when it last ran here, on any tree.
+    pub expected: Option<Duration>,
 }
 
 /// What a gate said of a commit.
@@ -87,6 +98,9 @@ pub struct GateResult {
     pub millis: u64,
     /// What it runs.
     pub command: String,
+    /// What a person types in the commit's tree to see the same: preparation and command on one line; empty where
+    /// there is no such line.
+    pub by_hand: String,
     /// The end of its output, when it did not pass.
     pub output: String,
     /// What its kind found, canonical JSON; null when the verdict says it all.
@@ -177,8 +191,9 @@ impl Run<'_> {
             return Ok(report);
         }
         self.demand_trust(&examined)?;
-        for job in &examined.jobs {
-            let result = self.job(&examined, job, &mut report)?;
+        for (index, job) in examined.jobs.iter().enumerate() {
+            let place = Place { number: index + 1, of: examined.jobs.len(), expected: None };
+            let result = self.job(&examined, job, place, &mut report)?;
             (self.watch)(Progress::Ended(&result));
             report.results.push(result);
         }
@@ -210,7 +225,13 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn job(&mut self, examined: &Examination, job: &Job, report: &mut Report) -> Result<GateResult> {
+    fn job(
+        &mut self,
+        examined: &Examination,
+        job: &Job,
+        place: Place,
+        report: &mut Report,
+    ) -> Result<GateResult> {
         if let Some(judged) = crate::validate::gate::unsupported(job.gate.kind.word()) {
             return Ok(job.result(judged.verdict, judged.reason));
         }
@@ -226,7 +247,8 @@ impl Run<'_> {
             report.handed_over = true;
             return Ok(job.result(Verdict::NotRun, "it runs in the background"));
         }
-        (self.watch)(Progress::Started(job));
+        let expected = self.session.expected_duration(&job.gate.id, &found.class)?;
+        (self.watch)(Progress::Started(job, Place { expected, ..place }));
         let ran = match self.execute(job)? {
             execute::Executed::Ran(ran) => ran,
             execute::Executed::OutOfTime | execute::Executed::Busy => {

@@ -8,7 +8,7 @@ use crate::config::{Config, Gate, PushMode, Unavailable, glob};
 use crate::git::diff;
 use crate::model::canonical::sha256_hex;
 use crate::model::status::Verdict;
-use crate::model::{Oid, Result};
+use crate::model::{Oid, Result, command_line};
 use crate::store::records::Descriptor;
 use crate::validate::plan::{self, Change, Question, Rule, Version};
 
@@ -84,6 +84,7 @@ impl Job {
             cached: false,
             millis: 0,
             command: self.gate.run.clone().unwrap_or_default(),
+            by_hand: by_hand(&self.gate),
             output: String::new(),
             details: serde_json::Value::Null,
             lines: Vec::new(),
@@ -99,6 +100,20 @@ impl Job {
             env: found.env.clone(),
         }
     }
+}
+
+/// Preparation and command of a gate as one line for a shell; empty where there is none, or where it has lines of its
+/// own (then `git incident trust` shows it).
+fn by_hand(gate: &Gate) -> String {
+    let Some(run) = &gate.run else {
+        return String::new();
+    };
+    let prepared =
+        gate.prepare.as_ref().map_or_else(|| run.clone(), |first| format!("{{ {first}; }} && {{ {run}; }}"));
+    if prepared.contains('\n') {
+        return String::new();
+    }
+    format!("GATE_OUT=$(mktemp -d) {}", command_line::join(&["sh", "-c", &prepared]))
 }
 
 /// What is due for a subject.

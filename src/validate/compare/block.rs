@@ -202,8 +202,9 @@ pub fn matches<R: Real, const BITWISE: bool>(a: R, b: R, d: R, limits: &Limits<R
 }
 
 /// The first pass over `count` elements in groups, the first of which stands at `start`. Padding is zeros on both sides.
+/// `FUSED` says that the caller's processor fuses multiplications with additions; it changes no result.
 #[inline(always)]
-pub fn scan<L: Load, const BITWISE: bool>(
+pub fn scan<L: Load, const BITWISE: bool, const FUSED: bool>(
     a: &[L::Group],
     b: &[L::Group],
     start: u64,
@@ -215,7 +216,7 @@ pub fn scan<L: Load, const BITWISE: bool>(
     let mut done = 0;
     for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
         let inside = (a.len() * LANES).min(count - done);
-        if !(limits.usual && usual::<L, BITWISE>(a, b, inside, limits, running, &mut sums)) {
+        if !(limits.usual && usual::<L, BITWISE, FUSED>(a, b, inside, limits, running, &mut sums)) {
             careful::<L, BITWISE>(a, b, start + done as u64, inside, limits, running, &mut sums);
         }
         done += inside;
@@ -225,7 +226,7 @@ pub fn scan<L: Load, const BITWISE: bool>(
 
 /// A block of finite numbers; says `false`, with nothing changed, where it is not.
 #[inline(always)]
-fn usual<L: Load, const BITWISE: bool>(
+fn usual<L: Load, const BITWISE: bool, const FUSED: bool>(
     a: &[L::Group],
     b: &[L::Group],
     count: usize,
@@ -239,8 +240,8 @@ fn usual<L: Load, const BITWISE: bool>(
     let mut max_rel = running.max_rel;
     let mut differences = [0.0_f64; LANES];
     let mut references = [0.0_f64; LANES];
-    for (a, b) in a.iter().zip(b) {
-        let (a, b) = (L::load(a), L::load(b));
+    for (group_a, group_b) in a.iter().zip(b) {
+        let (a, b) = (L::load(group_a), L::load(group_b));
         let mut d = [L::Real::ZERO; LANES];
         let mut size = [L::Real::ZERO; LANES];
         let mut hot = 0_u32;
@@ -259,16 +260,16 @@ fn usual<L: Load, const BITWISE: bool>(
             hot |= u32::from((d[i] >= max_rel * size[i]) & (size[i] > L::Real::ZERO));
         }
         for i in 0..LANES {
-            differences[i] += d[i].wide() * d[i].wide();
+            differences[i] = add_square::<L::Real, FUSED>(differences[i], d[i]);
         }
         for i in 0..LANES {
-            references[i] += b[i].wide() * b[i].wide();
+            references[i] = add_square::<L::Real, FUSED>(references[i], b[i]);
         }
         if hot != 0 {
-            max_rel = relative(&d, &size, max_rel);
+            max_rel = relative::<L>(group_a, group_b, max_rel);
         }
     }
-    let difference = tree(differences);
+    let difference = tree(&differences);
     if !difference.is_finite() {
         return false;
     }
@@ -277,20 +278,27 @@ fn usual<L: Load, const BITWISE: bool>(
     running.max_abs = max_abs;
     running.max_rel = max_rel;
     sums.differences.add(difference);
-    sums.references.add(tree(references));
+    sums.references.add(tree(&references));
     true
 }
 
-/// The largest relative error of a group, and so far.
+/// The sum and the square of a number. The square of an f32 is exact in f64, so that fusing changes no bit and may be done
+/// where the processor can.
 #[inline(always)]
-fn relative<R: Real>(d: &[R; LANES], size: &[R; LANES], mut most: R) -> R {
-    let mut found = [R::ZERO; LANES];
+fn add_square<R: Real, const FUSED: bool>(sum: f64, x: R) -> f64 {
+    let x = x.wide();
+    if FUSED && R::EXACT_SQUARE { x.mul_add(x, sum) } else { sum + x * x }
+}
+
+/// The largest relative error of a group, and so far. Rarely needed, so it stays out of the loop.
+#[cold]
+#[inline(never)]
+fn relative<L: Load>(a: &L::Group, b: &L::Group, mut most: L::Real) -> L::Real {
+    let (a, b) = (L::load(a), L::load(b));
     for i in 0..LANES {
-        let relative = d[i] / size[i];
-        found[i] = if size[i] > R::ZERO { relative } else { R::ZERO };
-    }
-    for relative in found {
-        most = if relative > most { relative } else { most };
+        let size = b[i].magnitude();
+        let relative = (a[i] - b[i]).magnitude() / size;
+        most = if size > L::Real::ZERO && relative > most { relative } else { most };
     }
     most
 }
@@ -328,14 +336,15 @@ fn careful<L: Load, const BITWISE: bool>(
             }
         }
     }
-    sums.differences.add(tree(differences));
-    sums.references.add(tree(references));
+    sums.differences.add(tree(&differences));
+    sums.references.add(tree(&references));
 }
 
-/// Sixteen lanes added up, always in the same order.
-#[inline(always)]
-fn tree(lanes: [f64; LANES]) -> f64 {
-    let mut lanes = lanes;
+/// Sixteen lanes added up, always in the same order. Not inlined: the compiler would shape the loop before it after the
+/// order of these few additions.
+#[inline(never)]
+fn tree(lanes: &[f64; LANES]) -> f64 {
+    let mut lanes = *lanes;
     let mut width = LANES / 2;
     while width > 0 {
         for i in 0..width {

@@ -261,7 +261,7 @@ pub(super) fn decimal(x: f64) -> String {
 }
 
 /// A number for people: six digits that count.
-pub(super) fn short(x: f64) -> String {
+pub fn short(x: f64) -> String {
     if !x.is_finite() || x == 0.0 {
         return decimal(x);
     }

@@ -25,6 +25,8 @@ pub trait Real:
 {
     /// Where a difference that overflowed counts in a histogram.
     const OVERFLOW: i32;
+    /// Whether its squares are exact in f64.
+    const EXACT_SQUARE: bool;
     /// Zero.
     const ZERO: Self;
     /// The magnitude.
@@ -45,6 +47,7 @@ pub trait Real:
 
 impl Real for f32 {
     const OVERFLOW: i32 = 128;
+    const EXACT_SQUARE: bool = true;
     const ZERO: Self = 0.0;
     #[inline(always)]
     fn magnitude(self) -> Self {
@@ -78,6 +81,7 @@ impl Real for f32 {
 
 impl Real for f64 {
     const OVERFLOW: i32 = 1024;
+    const EXACT_SQUARE: bool = false;
     const ZERO: Self = 0.0;
     #[inline(always)]
     fn magnitude(self) -> Self {

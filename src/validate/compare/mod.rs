@@ -41,7 +41,7 @@ mod outcome;
 pub mod plain;
 pub mod policy;
 
-pub use comparison::{BaselineError, Comparison};
+pub use comparison::{BaselineError, Comparison, short};
 pub use device::{Compute, Device, DeviceError, Pair};
 pub use mutants::{MUTANTS, Tried, judge_mutants};
 pub use outcome::{Axis, Details, Special, Summary, Tolerance, Worst};

@@ -307,9 +307,9 @@ impl Visitor for Look {
         let limits = L::Real::limits(&self.bounds);
         let running = L::Real::running(&mut self.findings);
         self.sums.join(if self.bounds.tolerance.bitwise {
-            scan::<L, true>(a, b, start, count, limits, running)
+            scan::<L, true, false>(a, b, start, count, limits, running)
         } else {
-            scan::<L, false>(a, b, start, count, limits, running)
+            scan::<L, false, false>(a, b, start, count, limits, running)
         });
     }
 

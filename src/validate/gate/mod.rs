@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::model::status::Verdict;
 
 pub mod command;
+pub mod compare;
 pub mod repeat;
 
 /// Which limit a run met.
@@ -54,7 +55,7 @@ impl Judged {
 }
 
 /// The kinds that this version runs, by their word in the configuration.
-const KINDS: [&str; 2] = ["command", "repeat"];
+const KINDS: [&str; 3] = ["command", "repeat", "compare"];
 
 /// Why a kind cannot be run; `None` when it can.
 pub fn unsupported(kind: &str) -> Option<Judged> {

@@ -230,3 +230,6 @@ fn strides_of_blocks(shape: &[u64]) -> Vec<u64> {
     strides.reverse();
     strides
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,9 +4,11 @@
 //! the device. To add a kind: write its file with a type that is a [`Kind`], and name it in [`of`].
 
 mod command;
+mod compare;
 mod repeat;
 
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::Session;
 use super::subject::Job;
@@ -24,6 +26,8 @@ pub(super) struct Site<'a> {
     pub(super) worktree: &'a Path,
     /// `$GATE_OUT`: new and empty before the first step.
     pub(super) out: &'a Path,
+    /// The time by the file system's own clock when `$GATE_OUT` was made: what is older was not made by this run.
+    pub(super) since: SystemTime,
 }
 
 /// One command of a gate.
@@ -51,7 +55,8 @@ pub(super) fn of(kind: GateKind) -> Option<&'static dyn Kind> {
     match kind {
         GateKind::Command => Some(&command::Command),
         GateKind::Repeat => Some(&repeat::Repeat),
-        GateKind::Compare | GateKind::Kernel | GateKind::Sanitizer | GateKind::Build | GateKind::Perf => None,
+        GateKind::Compare => Some(&compare::Compare),
+        GateKind::Kernel | GateKind::Sanitizer | GateKind::Build | GateKind::Perf => None,
     }
 }
 
