@@ -22,6 +22,7 @@ pub mod refs;
 pub mod remote_url;
 pub mod repo;
 pub mod setup;
+pub mod signing;
 pub mod snapshot;
 pub mod trailers;
 pub mod transport;

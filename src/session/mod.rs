@@ -18,6 +18,7 @@ pub mod identity;
 pub mod import;
 pub mod integrity;
 pub mod keep;
+pub mod launching;
 pub mod linking;
 pub mod locate;
 pub mod opening;
@@ -28,6 +29,7 @@ pub mod rendering;
 pub mod repro;
 pub mod review;
 pub mod running;
+pub mod signing;
 pub mod sync;
 pub mod trust;
 pub mod validate;
@@ -224,18 +226,6 @@ impl Session {
         let appended = ledger::append(&self.repo, &self.writer()?, incident, evidence, build)?;
         maintenance::hand_over(&self.repo);
         Ok(appended)
-    }
-
-    /// Adds a validation record.
-    ///
-    /// # Errors
-    /// The repository cannot be written.
-    pub fn add_record(
-        &self,
-        descriptor: &crate::store::records::Descriptor,
-        record: crate::store::records::Record,
-    ) -> Result<Oid> {
-        crate::store::records::add(&self.repo, &self.writer()?, descriptor, record)
     }
 
     /// An incident, folded.

@@ -300,6 +300,7 @@ impl Session {
             }
             named.extend(gate.prepare.as_deref().map(|c| (format!("gate {}, prepare", gate.id), c)));
             named.extend(gate.run.as_deref().map(|c| (format!("gate {}, run", gate.id), c)));
+            named.extend(gate.kernel.command().map(|c| (format!("gate {}, reference", gate.id), c)));
         }
         named.extend(config.on_hang.capture.iter().map(|c| ("on-hang capture".to_owned(), c.as_str())));
         let mut powers = Vec::new();
@@ -311,6 +312,20 @@ impl Session {
                 }
             }
             powers.push(Power { place: place_named, command: command.to_owned(), scripts });
+        }
+        for gate in &config.gates {
+            for (path, entry) in gate.kernel.launched() {
+                let content = self.file(place, path)?;
+                let scripts = content
+                    .map(|content| Script { path: path.to_owned(), sha256: sha256_hex(&content), content })
+                    .into_iter()
+                    .collect();
+                powers.push(Power {
+                    place: format!("gate {}, kernel", gate.id),
+                    command: format!("launch {entry} of {path}"),
+                    scripts,
+                });
+            }
         }
         let pins = self.pins(config, place)?;
         Ok(Proposal {

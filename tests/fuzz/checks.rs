@@ -14,12 +14,15 @@ use git_incident::document::render::page::{PageInput, page};
 use git_incident::document::render::{adf, text};
 use git_incident::event::{Data, Line, line};
 use git_incident::fold::{Ledger, split_lines, unite};
-use git_incident::git::trailers;
+use git_incident::git::{signing, trailers};
 use git_incident::model::incident::Author;
-use git_incident::model::{EventId, Oid, Timestamp};
+use git_incident::model::status::Verdict;
+use git_incident::model::{EventId, Oid, Timestamp, canonical};
 use git_incident::redact::{AllowedFinding, cut, redact};
 use git_incident::report::codeowners::Codeowners;
 use git_incident::report::workflows::recommend;
+use git_incident::store::records::line as records;
+use git_incident::validate::gate::{End, build, sanitizer};
 use git_incident::validate::push;
 use git_incident::validate::tensor::{Declared, Dtype, File};
 
@@ -27,7 +30,7 @@ use git_incident::validate::tensor::{Declared, Dtype, File};
 pub type Check = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const ALL: [Check; 12] = [
+pub const ALL: &[Check] = &[
     ("event_line", event_line),
     ("ledger_fold", ledger_fold),
     ("ledger_union", ledger_union),
@@ -40,6 +43,9 @@ pub const ALL: [Check; 12] = [
     ("review_diff", review_diff),
     ("document_views", document_views),
     ("tensor_file", tensor_file),
+    ("compiler_report", compiler_report),
+    ("sanitizer_report", sanitizer_report),
+    ("record", record),
 ];
 
 /// Any bytes as one line of a ledger: read without a panic, and kept byte for byte.
@@ -292,5 +298,50 @@ pub fn tensor_file(bytes: &[u8]) {
                 assert_eq!(count, (elements - elements / 3).min(48), "no element is missing");
             }
         }
+    }
+}
+
+/// Any text as what a compiler says: read without a panic, and without a kernel it never passes.
+pub fn compiler_report(bytes: &[u8]) {
+    let report = build::report::read(bytes);
+    assert!(report.functions.iter().all(|function| !function.name.is_empty()));
+    let limits = build::Limits { registers: Some(64), spills: Some(0), ..build::Limits::default() };
+    let judged = build::judge(Some(&report), &[], &limits);
+    let kernels = report.functions.iter().any(|function| function.entry);
+    assert!(kernels || judged.verdict == Verdict::Inconclusive);
+    canonical::to_string(&judged.details).expect("a record holds it");
+}
+
+/// A sanitizer's log and report, parted by a NUL: read without a panic; nothing passes without a summary of zero.
+pub fn sanitizer_report(bytes: &[u8]) {
+    let at = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+    let (log, xml) = bytes.split_at(at);
+    let end = End::Exit(0);
+    let xml = xml.strip_prefix(&[0]);
+    let judged = sanitizer::judge(&[sanitizer::Ran {
+        tool: "memcheck",
+        end: Some(&end),
+        log: Some(log),
+        xml,
+        unfit: None,
+    }]);
+    let summary = log.windows(15).any(|words| words == b"ERROR SUMMARY: ");
+    assert!(judged.verdict != Verdict::Pass || summary);
+    canonical::to_string(&judged.details).expect("a record holds it");
+}
+
+/// A line under a descriptor, as a peer may have written it.
+pub fn record(bytes: &[u8]) {
+    let _ = signing::fingerprint(&String::from_utf8_lossy(bytes));
+    let Some(read) = records::read(bytes) else { return };
+    let _ = signing::fingerprint(&read.record.signature);
+    let Some(key) = Oid::parse(&"2".repeat(40)) else { return };
+    // What is signed is a function of the line, and does not hold the signature.
+    let signed = records::payload(&key, &read.value);
+    let again = records::read(bytes).map(|again| records::payload(&key, &again.value));
+    match (signed, again) {
+        (Ok(one), Some(Ok(other))) => assert_eq!(one, other, "one line, one payload"),
+        (Err(_), Some(Err(_))) => assert!(!read.canonical, "a canonical line can be signed"),
+        _ => panic!("reading is a function of the bytes"),
     }
 }

@@ -105,6 +105,9 @@ fn conformance(device: &str) -> Result<Reply> {
 fn bandwidth(name: &str, rates: &[Rates]) -> Reply {
     let mut text = Text::new();
     text.add_line(format!("{name}: first pass on pairs that are on the device, and its own copying"));
+    if name == "emulated" {
+        text.push(Style::Yellow, "No GPU was used: these figures say nothing of one.\n");
+    }
     for rate in rates {
         text.add_line(format!(
             "{:<5} {} pairs: pass {:.1} GB/s, copy {:.1} GB/s, ratio {:.3}",

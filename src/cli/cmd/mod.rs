@@ -17,6 +17,7 @@ pub mod fsck;
 pub mod hook;
 pub mod import;
 pub mod init;
+pub mod launch;
 pub mod link;
 pub mod list;
 pub mod man;
@@ -124,6 +125,9 @@ commands! {
     /// Look at the GPUs that this program can use
     #[command(hide = true)]
     device => Device,
+    /// Called by gates of kind `kernel`
+    #[command(hide = true)]
+    launch => Launch,
     /// A whole incident in a scratch repository: no GPU, network, compiler or configuration
     demo => Demo,
     /// Print shell completions

@@ -3,9 +3,13 @@
 //! The arithmetic and the parsing stand in `crate::validate`, pure; here they meet the worktree, `$GATE_OUT` and
 //! the device. To add a kind: write its file with a type that is a [`Kind`], and name it in [`of`].
 
+mod build;
 mod command;
 mod compare;
+mod kernel;
+mod left;
 mod repeat;
+mod sanitizer;
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -56,7 +60,10 @@ pub(super) fn of(kind: GateKind) -> Option<&'static dyn Kind> {
         GateKind::Command => Some(&command::Command),
         GateKind::Repeat => Some(&repeat::Repeat),
         GateKind::Compare => Some(&compare::Compare),
-        GateKind::Kernel | GateKind::Sanitizer | GateKind::Build | GateKind::Perf => None,
+        GateKind::Kernel => Some(&kernel::Kernel),
+        GateKind::Sanitizer => Some(&sanitizer::Sanitizer),
+        GateKind::Build => Some(&build::Build),
+        GateKind::Perf => None,
     }
 }
 
