@@ -8,9 +8,13 @@
 
 mod bounded;
 pub mod cards;
+pub mod cpu;
+pub mod cuda;
 mod gpu;
 mod host;
+pub mod kernel;
 pub mod lock;
+pub mod map;
 pub mod nvml;
 mod tool;
 pub mod watch;

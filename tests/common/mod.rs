@@ -12,6 +12,7 @@ pub mod faults;
 pub mod gates;
 pub mod proven;
 pub mod stranger;
+pub mod tensors;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

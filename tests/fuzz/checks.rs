@@ -16,18 +16,21 @@ use git_incident::event::{Data, Line, line};
 use git_incident::fold::{Ledger, split_lines, unite};
 use git_incident::git::{signing, trailers};
 use git_incident::model::incident::Author;
-use git_incident::model::{EventId, Oid, Timestamp};
+use git_incident::model::status::Verdict;
+use git_incident::model::{EventId, Oid, Timestamp, canonical};
 use git_incident::redact::{AllowedFinding, cut, redact};
 use git_incident::report::codeowners::Codeowners;
 use git_incident::report::workflows::recommend;
 use git_incident::store::records::line as records;
+use git_incident::validate::gate::{End, build, sanitizer};
 use git_incident::validate::push;
+use git_incident::validate::tensor::{Declared, Dtype, File};
 
 /// A target: its name, and what it does with an input.
 pub type Check = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const ALL: [Check; 12] = [
+pub const ALL: &[Check] = &[
     ("event_line", event_line),
     ("ledger_fold", ledger_fold),
     ("ledger_union", ledger_union),
@@ -40,6 +43,9 @@ pub const ALL: [Check; 12] = [
     ("review_diff", review_diff),
     ("document_views", document_views),
     ("record", record),
+    ("tensor_file", tensor_file),
+    ("compiler_report", compiler_report),
+    ("sanitizer_report", sanitizer_report),
 ];
 
 /// Any bytes as one line of a ledger: read without a panic, and kept byte for byte.
@@ -282,4 +288,60 @@ pub fn record(bytes: &[u8]) {
         (Err(_), Some(Err(_))) => assert!(!read.canonical, "a canonical line can be signed"),
         _ => panic!("reading is a function of the bytes"),
     }
+}
+
+/// Any bytes as a file of tensors, of any format and with anything declared: no panic, and what is read is as long as its
+/// shape says, wherever it is decoded.
+pub fn tensor_file(bytes: &[u8]) {
+    let dtypes = [None, Some(Dtype::BF16), Some(Dtype::F8E4M3)];
+    for name in ["x", "x.npy", "x.npz", "x.safetensors"] {
+        for (dtype, shape) in
+            dtypes.into_iter().flat_map(|d| [(d, None), (d, Some(vec![bytes.len() as u64]))])
+        {
+            let Ok(file) = File::open(name, bytes, &Declared { dtype, shape }) else {
+                continue;
+            };
+            let names = file.names().into_iter().map(Some).chain([None]);
+            for tensor in names.take(20).filter_map(|name| file.tensor(name).ok()) {
+                let elements = tensor.elements();
+                assert_eq!(
+                    tensor.bytes.len() as u64,
+                    elements * tensor.dtype.size() as u64,
+                    "no byte is missing"
+                );
+                let mut out = [0.0_f32; 48];
+                let count = tensor.decode_f32(elements / 3, &mut out) as u64;
+                assert_eq!(count, (elements - elements / 3).min(48), "no element is missing");
+            }
+        }
+    }
+}
+
+/// Any text as what a compiler says: read without a panic, and without a kernel it never passes.
+pub fn compiler_report(bytes: &[u8]) {
+    let report = build::report::read(bytes);
+    assert!(report.functions.iter().all(|function| !function.name.is_empty()));
+    let limits = build::Limits { registers: Some(64), spills: Some(0), ..build::Limits::default() };
+    let judged = build::judge(Some(&report), &[], &limits);
+    let kernels = report.functions.iter().any(|function| function.entry);
+    assert!(kernels || judged.verdict == Verdict::Inconclusive);
+    canonical::to_string(&judged.details).expect("a record holds it");
+}
+
+/// A sanitizer's log and report, parted by a NUL: read without a panic; nothing passes without a summary of zero.
+pub fn sanitizer_report(bytes: &[u8]) {
+    let at = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+    let (log, xml) = bytes.split_at(at);
+    let end = End::Exit(0);
+    let xml = xml.strip_prefix(&[0]);
+    let judged = sanitizer::judge(&[sanitizer::Ran {
+        tool: "memcheck",
+        end: Some(&end),
+        log: Some(log),
+        xml,
+        unfit: None,
+    }]);
+    let summary = log.windows(15).any(|words| words == b"ERROR SUMMARY: ");
+    assert!(judged.verdict != Verdict::Pass || summary);
+    canonical::to_string(&judged.details).expect("a record holds it");
 }

@@ -1,7 +1,7 @@
 //! The team's file, what a person approved of it, who may sign, and the devices that gates ask for.
 
 use super::{Check, Scene, Status, not_open, quoted, quoted_path};
-use crate::config::{Config, Device, FILE_NAME};
+use crate::config::{Config, Device, FILE_NAME, Gate};
 use crate::model::Result;
 use crate::session::Session;
 use crate::session::trust::Trust;
@@ -42,7 +42,9 @@ fn invalid(session: &Session, why_not: &str) -> Check {
 }
 
 fn trust(session: &Session, config: &Config) -> Vec<Check> {
-    if config.commands().is_empty() && !config.gates.iter().any(|g| matches!(g.device, Device::Custom(_))) {
+    let launches = |gate: &Gate| gate.kernel.launched().next().is_some();
+    let probes = |gate: &Gate| matches!(gate.device, Device::Custom(_));
+    if config.commands().is_empty() && !config.gates.iter().any(|gate| probes(gate) || launches(gate)) {
         return vec![Check::ok("trust", "the configuration names no commands")];
     }
     let why = "gates and captures are not run before a person approved them: their verdict is not-run";

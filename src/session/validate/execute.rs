@@ -142,6 +142,7 @@ impl Run<'_> {
         let scratch = self.session.scratch("gate")?;
         let out = scratch.path().join("out");
         std::fs::create_dir(&out)?;
+        let since = std::fs::metadata(&out)?.modified()?;
         let mut env = self.environment(job, &out)?;
         env.extend(device.as_ref().map(|device| device.env()).unwrap_or_default());
         let captures = match self.session.config_at(&job.config_from) {
@@ -150,8 +151,9 @@ impl Run<'_> {
         };
 
         let once = |command: &str, ran: &mut Ran| -> Result<Option<End>> {
-            if ran.commands.len() < MOST_COMMANDS && ran.commands.last().is_none_or(|last| last != command) {
-                ran.commands.push(command.to_owned());
+            let shown = without_places(command, &[(scratch.path(), "$GATE_OUT/.."), (&checkout.path, ".")]);
+            if ran.commands.len() < MOST_COMMANDS && ran.commands.last() != Some(&shown) {
+                ran.commands.push(shown);
             }
             let memory = Scratch::new()?;
             let log = memory.path();
@@ -202,7 +204,7 @@ impl Run<'_> {
         let Some(kind) = kinds::of(job.gate.kind) else {
             return Err(Error::bug(format!("a gate of kind {} cannot run", job.gate.kind.word())));
         };
-        let site = kinds::Site { session: self.session, job, worktree: &checkout.path, out: &out };
+        let site = kinds::Site { session: self.session, job, worktree: &checkout.path, out: &out, since };
         let steps = kind.steps(&site)?;
         let mut ends = Vec::new();
         if let Some(device) = &mut device {
@@ -288,6 +290,14 @@ fn judge_by(worktree: &ValidationWorktree, commit: &str, oracle: &[String]) -> R
         call.writes().run()?;
     }
     Ok(())
+}
+
+/// A command as a record holds it: what a kind adds to it names places of this machine, which say nothing elsewhere.
+fn without_places(command: &str, places: &[(&Path, &str)]) -> String {
+    let program = std::env::current_exe().unwrap_or_default();
+    let program = [(program.as_path(), "git-incident")];
+    let known = places.iter().chain(&program).filter(|(place, _)| place.is_absolute());
+    known.fold(command.to_owned(), |text, (place, name)| text.replace(&*place.to_string_lossy(), name))
 }
 
 /// Adds what a command said, and what was seen of a hang, to the output.
