@@ -42,10 +42,10 @@ pub const ALL: &[Check] = &[
     ("post_mortem", post_mortem),
     ("review_diff", review_diff),
     ("document_views", document_views),
-    ("record", record),
     ("tensor_file", tensor_file),
     ("compiler_report", compiler_report),
     ("sanitizer_report", sanitizer_report),
+    ("record", record),
 ];
 
 /// Any bytes as one line of a ledger: read without a panic, and kept byte for byte.
@@ -274,22 +274,6 @@ pub fn document_views(bytes: &[u8]) {
     }
 }
 
-/// A line under a descriptor, as a peer may have written it.
-pub fn record(bytes: &[u8]) {
-    let _ = signing::fingerprint(&String::from_utf8_lossy(bytes));
-    let Some(read) = records::read(bytes) else { return };
-    let _ = signing::fingerprint(&read.record.signature);
-    let Some(key) = Oid::parse(&"2".repeat(40)) else { return };
-    // What is signed is a function of the line, and does not hold the signature.
-    let signed = records::payload(&key, &read.value);
-    let again = records::read(bytes).map(|again| records::payload(&key, &again.value));
-    match (signed, again) {
-        (Ok(one), Some(Ok(other))) => assert_eq!(one, other, "one line, one payload"),
-        (Err(_), Some(Err(_))) => assert!(!read.canonical, "a canonical line can be signed"),
-        _ => panic!("reading is a function of the bytes"),
-    }
-}
-
 /// Any bytes as a file of tensors, of any format and with anything declared: no panic, and what is read is as long as its
 /// shape says, wherever it is decoded.
 pub fn tensor_file(bytes: &[u8]) {
@@ -344,4 +328,20 @@ pub fn sanitizer_report(bytes: &[u8]) {
     let summary = log.windows(15).any(|words| words == b"ERROR SUMMARY: ");
     assert!(judged.verdict != Verdict::Pass || summary);
     canonical::to_string(&judged.details).expect("a record holds it");
+}
+
+/// A line under a descriptor, as a peer may have written it.
+pub fn record(bytes: &[u8]) {
+    let _ = signing::fingerprint(&String::from_utf8_lossy(bytes));
+    let Some(read) = records::read(bytes) else { return };
+    let _ = signing::fingerprint(&read.record.signature);
+    let Some(key) = Oid::parse(&"2".repeat(40)) else { return };
+    // What is signed is a function of the line, and does not hold the signature.
+    let signed = records::payload(&key, &read.value);
+    let again = records::read(bytes).map(|again| records::payload(&key, &again.value));
+    match (signed, again) {
+        (Ok(one), Some(Ok(other))) => assert_eq!(one, other, "one line, one payload"),
+        (Err(_), Some(Err(_))) => assert!(!read.canonical, "a canonical line can be signed"),
+        _ => panic!("reading is a function of the bytes"),
+    }
 }

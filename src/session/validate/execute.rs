@@ -333,3 +333,21 @@ fn forget_old(caches: &Path, current: &Path) {
         let _ = std::fs::remove_dir_all(path);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_names_no_place_of_this_machine() {
+        let own = std::env::current_exe().unwrap();
+        let command =
+            format!("exec {} launch first /scratch/x/request.json --out \"$GATE_OUT\"", own.display());
+        let places = [(Path::new("/scratch/x"), "$GATE_OUT/.."), (Path::new("/tree"), ".")];
+        assert_eq!(
+            without_places(&command, &places),
+            "exec git-incident launch first $GATE_OUT/../request.json --out \"$GATE_OUT\""
+        );
+        assert_eq!(without_places("make -C bench", &places), "make -C bench");
+    }
+}
