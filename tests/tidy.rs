@@ -18,6 +18,7 @@ const ROWS: &[(u32, &str)] = &[
     (10, "links"),
     (10, "redact"),
     (10, "report"),
+    (10, "search"),
     (10, "validate"),
     (20, "git"),
     (30, "device"),

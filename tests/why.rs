@@ -38,7 +38,8 @@ fn committed(repo: &Repo, from: &str, to: &str, what: &str, end: &str) -> String
 fn thrown_away(repo: &Repo, from: &str, to: &str, what: &str) {
     let text = repo.read("src/soft.py");
     repo.write("src/soft.py", &text.replace(from, to));
-    repo.incident(&["try", "-H", what, "--failed", "-m", &format!("{what} did not help"), "--", "true"]).expect(0);
+    repo.incident(&["try", "-H", what, "--failed", "-m", &format!("{what} did not help"), "--", "true"])
+        .expect(0);
     repo.git(&["checkout", "-q", "--", "."]);
 }
 
@@ -48,7 +49,9 @@ fn found(repo: &Repo, place: &str) -> Vec<(u64, String)> {
     let matches = view["matches"].as_array().expect("matches");
     matches
         .iter()
-        .map(|m| (m["attempt"].as_u64().unwrap_or_default(), m["how"].as_str().unwrap_or_default().to_owned()))
+        .map(|m| {
+            (m["attempt"].as_u64().unwrap_or_default(), m["how"].as_str().unwrap_or_default().to_owned())
+        })
         .collect()
 }
 
@@ -63,7 +66,10 @@ fn lines_of_today_tell_who_wrote_them_and_in_which_attempt() {
     committed(&repo, "out = math.exp(low - top)", "out = 0", "give up", "--failed");
     let view = repo.incident_json(&["why", "src/soft.py:6"]);
     let [only] = view["matches"].as_array().expect("matches").as_slice() else { panic!("{view:#}") };
-    assert_eq!((&only["attempt"], &only["how"], &only["commit"]), (&1.into(), &"blame".into(), &commit.as_str().into()));
+    assert_eq!(
+        (&only["attempt"], &only["how"], &only["commit"]),
+        (&1.into(), &"blame".into(), &commit.as_str().into())
+    );
     assert_eq!(only["outcome"]["bug"], "fixed");
     assert_eq!(only["conclusion"], "triple it says so.");
     assert_eq!(view["lines"], serde_json::json!([6, 6]));

@@ -71,7 +71,8 @@ fn selection(repo: &Repo, place: &Place<'_>) -> Result<(Vec<String>, String)> {
         }
         Place::These(oids) => (words(&["--no-walk=unsorted", "--stdin"]), list(oids)),
         Place::NotOn(remote, oids) => {
-            let remotes = if remote.is_empty() { "--remotes".to_owned() } else { format!("--remotes={remote}") };
+            let remotes =
+                if remote.is_empty() { "--remotes".to_owned() } else { format!("--remotes={remote}") };
             (vec!["--stdin".to_owned(), "--not".to_owned(), remotes], list(oids))
         }
         Place::Between(base, tip) => (vec![format!("{base}..{tip}")], String::new()),

@@ -99,7 +99,8 @@ fn blame_of(git: &Git, path: &str, lines: &Lines, at_head: bool) -> Result<BTree
         let Ok(line) = std::str::from_utf8(line) else { continue };
         let words: Vec<&str> = line.split(' ').collect();
         if let [oid, _, first, count] = words.as_slice()
-            && let (Some(oid), Ok(first), Ok(count)) = (Oid::parse(oid), first.parse::<u64>(), count.parse::<u64>())
+            && let (Some(oid), Ok(first), Ok(count)) =
+                (Oid::parse(oid), first.parse::<u64>(), count.parse::<u64>())
             && count > 0
             && !oid.is_zero()
         {
@@ -110,7 +111,11 @@ fn blame_of(git: &Git, path: &str, lines: &Lines, at_head: bool) -> Result<BTree
 }
 
 /// What commits did to some paths (all of a folder's files), by commit: one process for all of them.
-pub fn patches(git: &Git, commits: &[&Oid], paths: &BTreeSet<String>) -> Result<BTreeMap<Oid, Vec<FilePatch>>> {
+pub fn patches(
+    git: &Git,
+    commits: &[&Oid],
+    paths: &BTreeSet<String>,
+) -> Result<BTreeMap<Oid, Vec<FilePatch>>> {
     let mut found = BTreeMap::new();
     if commits.is_empty() {
         return Ok(found);
@@ -120,8 +125,25 @@ pub fn patches(git: &Git, commits: &[&Oid], paths: &BTreeSet<String>) -> Result<
         .clone()
         .config("core.quotePath", "true")
         .config("diff.orderFile", "/dev/null")
-        .call(["--literal-pathspecs", "diff-tree", "--stdin", "--root", "-r", "-m", "--first-parent", "-p", "-U3"])
-        .args(["--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--diff-algorithm=myers", "--"])
+        .call([
+            "--literal-pathspecs",
+            "diff-tree",
+            "--stdin",
+            "--root",
+            "-r",
+            "-m",
+            "--first-parent",
+            "-p",
+            "-U3",
+        ])
+        .args([
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            "--diff-algorithm=myers",
+            "--",
+        ])
         .args(paths.iter().map(|p| pathspec(p)))
         .env("GIT_NO_LAZY_FETCH", "1")
         .stdin(list)

@@ -261,8 +261,12 @@ impl<'c> Field<'c> {
             Some(attempt) => attempts.iter().any(|a| is_prefix(a, attempt)),
             None => attempts.is_empty(),
         };
-        let mut all: Vec<usize> =
-            self.by_mention.iter().filter(|(text, _)| called(text)).flat_map(|(_, who)| who.clone()).collect();
+        let mut all: Vec<usize> = self
+            .by_mention
+            .iter()
+            .filter(|(text, _)| called(text))
+            .flat_map(|(_, who)| who.clone())
+            .collect();
         all.sort_unstable();
         all.dedup();
         all.into_iter().filter(move |i| {

@@ -55,7 +55,9 @@ pub fn signs(message: &str) -> Signs {
             let indented = line.starts_with([' ', '\t']);
             let line = line.trim();
             squash |= line == "Squashed commit of the following:";
-            if let Some(digits) = line.strip_prefix("commit ").filter(|_| squash && i == 0 && !indented).and_then(digits) {
+            if let Some(digits) =
+                line.strip_prefix("commit ").filter(|_| squash && i == 0 && !indented).and_then(digits)
+            {
                 signs.squashed.push(digits.to_owned());
             }
             if let Some(rest) = after(line, "(cherry picked from commit ") {
@@ -269,7 +271,10 @@ mod tests {
         );
         let signs = signs(&message);
         assert_eq!(signs.squashed, [A, B]);
-        assert_eq!(signs.mentions, [Mention { incident: "1234567".into(), attempts: vec!["7654321".into()] }]);
+        assert_eq!(
+            signs.mentions,
+            [Mention { incident: "1234567".into(), attempts: vec!["7654321".into()] }]
+        );
     }
 
     #[test]

@@ -30,7 +30,8 @@ impl<'t> Today<'t> {
     /// Reads a text.
     pub fn of(text: &'t [u8]) -> Self {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
-        let lines: Vec<&[u8]> = if text.is_empty() { Vec::new() } else { text.split(|b| *b == b'\n').collect() };
+        let lines: Vec<&[u8]> =
+            if text.is_empty() { Vec::new() } else { text.split(|b| *b == b'\n').collect() };
         let mut at: HashMap<&[u8], Vec<u32>> = HashMap::new();
         for (n, line) in lines.iter().enumerate() {
             at.entry(line).or_default().push(n as u32);
@@ -72,7 +73,9 @@ impl<'t> Today<'t> {
         // Each rare line of the hunk votes for the places that would put it where it stands today.
         let mut votes: HashMap<i64, u32> = HashMap::new();
         for (n, (_, text)) in image.iter().enumerate() {
-            let Some(places) = self.at.get(text).filter(|p| p.len() <= COMMON && telling(text)) else { continue };
+            let Some(places) = self.at.get(text).filter(|p| p.len() <= COMMON && telling(text)) else {
+                continue;
+            };
             for place in places {
                 *votes.entry(i64::from(*place) - n as i64).or_default() += 1;
             }

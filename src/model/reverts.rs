@@ -105,8 +105,14 @@ mod tests {
 
     fn link(commit: char, role: Role, reverts: &str) -> Data {
         let attempt = (role == Role::Fix).then(|| id(0));
-        CommitLinked { commit: oid(commit), role, attempt, reverts: reverts.chars().map(oid).collect(), ..CommitLinked::default() }
-            .into()
+        CommitLinked {
+            commit: oid(commit),
+            role,
+            attempt,
+            reverts: reverts.chars().map(oid).collect(),
+            ..CommitLinked::default()
+        }
+        .into()
     }
 
     fn with(links: Vec<Data>) -> Incident {
@@ -148,7 +154,8 @@ mod tests {
         assert_eq!(bug(&with(vec![a.clone(), b.clone(), link('2', Role::Revert, "1")])).0, Bug::Fixed);
         assert_eq!(bug(&with(vec![a.clone(), b, link('2', Role::Revert, "15")])).0, Bug::Remains);
         // The first revert was undone, a second one stands.
-        let twice = vec![a, link('2', Role::Revert, "1"), link('3', Role::Revert, "2"), link('4', Role::Revert, "1")];
+        let twice =
+            vec![a, link('2', Role::Revert, "1"), link('3', Role::Revert, "2"), link('4', Role::Revert, "1")];
         assert_eq!(bug(&with(twice)), (Bug::Remains, Some(oid('4'))));
     }
 
@@ -164,7 +171,8 @@ mod tests {
 
     #[test]
     fn circles_undo_nothing() {
-        let circle = vec![link('1', Role::Fix, ""), link('2', Role::Revert, "3"), link('3', Role::Revert, "21")];
+        let circle =
+            vec![link('1', Role::Fix, ""), link('2', Role::Revert, "3"), link('3', Role::Revert, "21")];
         assert_eq!(bug(&with(circle)).0, Bug::Fixed);
         assert_eq!(bug(&with(vec![link('1', Role::Fix, ""), link('1', Role::Revert, "1")])).0, Bug::Fixed);
     }

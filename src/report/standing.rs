@@ -296,7 +296,7 @@ mod tests {
             tree: Some(oid(if commit == '1' { 'a' } else { 'b' })),
             subject: String::new(),
             pr: String::new(),
-..CommitLinked::default()
+            ..CommitLinked::default()
         }
         .into()
     }

@@ -24,7 +24,12 @@ impl Session {
         role: Role,
         attempt: Option<EventId>,
     ) -> Result<CommitLinked> {
-        let found = history::commits(&self.repo, &self.git(), &history::Place::These(std::slice::from_ref(commit)), 1)?;
+        let found = history::commits(
+            &self.repo,
+            &self.git(),
+            &history::Place::These(std::slice::from_ref(commit)),
+            1,
+        )?;
         let found = found.into_iter().next().ok_or_else(|| {
             Error::refused(format!("commit {} is not in this repository", commit.short()))
                 .hint("in a shallow or partial clone: git fetch --unshallow, or git fetch --refetch")
@@ -115,14 +120,18 @@ impl Session {
         let mut found = false;
         for fix in fixes {
             // Oldest first, so that the revert of a revert finds it.
-            for (commit, text) in history::messages_since(&self.repo, &fix, &head, MOST_SINCE_FIX).into_iter().rev() {
+            for (commit, text) in
+                history::messages_since(&self.repo, &fix, &head, MOST_SINCE_FIX).into_iter().rev()
+            {
                 let linked = |l: &Link| l.commit == commit && l.role == Role::Revert;
                 if !text.contains("everts commit") || incident.links.iter().any(linked) {
                     continue;
                 }
                 let named = message::signs(&text).reverts;
-                let undone: Vec<Oid> = named.iter().filter_map(|digits| linked_as(&incident, digits)).collect();
-                if let Some(of) = undone.first().and_then(|c| incident.links.iter().find(|l| l.commit == *c)) {
+                let undone: Vec<Oid> =
+                    named.iter().filter_map(|digits| linked_as(&incident, digits)).collect();
+                if let Some(of) = undone.first().and_then(|c| incident.links.iter().find(|l| l.commit == *c))
+                {
                     let link = Link {
                         commit,
                         role: Role::Revert,

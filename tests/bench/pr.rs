@@ -216,7 +216,7 @@ impl Scene {
                     tree: Some(tree.clone()),
                     subject: "Mend every file".into(),
                     pr: String::new(),
-..CommitLinked::default()
+                    ..CommitLinked::default()
                 })?;
                 draft.add(ReproRan {
                     repro,

@@ -15,6 +15,7 @@ use git_incident::document::render::{adf, text};
 use git_incident::event::{Data, Line, line};
 use git_incident::fold::{Ledger, split_lines, unite};
 use git_incident::git::trailers;
+use git_incident::links::{message, patch, place};
 use git_incident::model::incident::Author;
 use git_incident::model::{EventId, Oid, Timestamp};
 use git_incident::redact::{AllowedFinding, cut, redact};
@@ -26,7 +27,7 @@ use git_incident::validate::push;
 pub type Check = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const ALL: [Check; 11] = [
+pub const ALL: [Check; 12] = [
     ("event_line", event_line),
     ("ledger_fold", ledger_fold),
     ("ledger_union", ledger_union),
@@ -38,6 +39,7 @@ pub const ALL: [Check; 11] = [
     ("post_mortem", post_mortem),
     ("review_diff", review_diff),
     ("document_views", document_views),
+    ("commit_links", commit_links),
 ];
 
 /// Any bytes as one line of a ledger: read without a panic, and kept byte for byte.
@@ -263,5 +265,22 @@ pub fn document_views(bytes: &[u8]) {
     assert!(text::text(markdown, 80).chars().all(|c| c == '\n' || !c.is_control()));
     for channel in Channel::ALL {
         assert!(brief(markdown, channel).words <= channel.most_words());
+    }
+}
+
+/// A commit's message and a diff of any bytes, parted by a NUL: read without a panic; what a message names can name a
+/// commit, and a hunk lies within the file.
+pub fn commit_links(bytes: &[u8]) {
+    let at = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len() / 2);
+    let (message, diff) = bytes.split_at(at);
+    let signs = message::signs(&String::from_utf8_lossy(message));
+    for digits in signs.picked_from.iter().chain(&signs.reverts).chain(&signs.squashed) {
+        assert!((7..=64).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit()));
+    }
+    let today = place::Today::of(message);
+    for hunk in patch::files(diff).iter().flat_map(|file| &file.hunks) {
+        if let Some(place) = today.place(hunk) {
+            assert!(1 <= place.lines.0 && place.lines.0 <= place.lines.1 && place.lines.1 <= today.len());
+        }
     }
 }

@@ -26,9 +26,11 @@ pub mod purge;
 pub mod relink;
 pub mod reopen;
 pub mod repro;
+pub mod search;
 pub mod show;
 pub mod status;
 pub mod sync;
+pub mod tried;
 pub mod trust;
 pub mod try_command;
 pub mod use_incident;
@@ -66,6 +68,10 @@ commands! {
     show => Show,
     /// Show what is active, what is missing, and what comes next
     status => Status,
+    /// Was this tried before? Exits with 3 when it was and did not fix the bug
+    tried => Tried,
+    /// Look through everything that incidents and attempts say
+    search => Search,
     /// Make an incident the active one in this worktree
     #[command(name = "use")]
     use_incident => Use,

@@ -105,7 +105,8 @@ fn text(report: &Report, apply: bool) -> Text {
         text.push(Style::Plain, format!(" {} of {}{attempt}", row.link.role, row.incident.short()));
         text.push(Style::Dim, format!("  {}\n", one_line(&row.link.subject)));
         if row.matches.is_empty() {
-            let why = if row.missing { "it is not in this repository" } else { "no branch or tag leads to it" };
+            let why =
+                if row.missing { "it is not in this repository" } else { "no branch or tag leads to it" };
             text.push(Style::Yellow, format!("  unplaced: {why}, and nothing here looks like it\n"));
         }
         for m in &row.matches {
@@ -133,7 +134,8 @@ fn text(report: &Report, apply: bool) -> Text {
         let verb = if apply { "linked" } else { "would link" };
         text.push(Style::Green, format!("{verb} {} ", link.commit.short()));
         let undone: Vec<&str> = link.reverts.iter().map(|r| r.short()).collect();
-        let what = if link.role == Role::Revert { format!(" of {}", undone.join(", ")) } else { String::new() };
+        let what =
+            if link.role == Role::Revert { format!(" of {}", undone.join(", ")) } else { String::new() };
         text.push(Style::Plain, format!("to {} as {}{what}, by {}", id.short(), link.role, link.how));
         text.push(Style::Dim, format!("  {}\n", one_line(&link.subject)));
     }

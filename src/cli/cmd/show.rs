@@ -53,8 +53,12 @@ fn text(incident: &Incident, standing: &Standing) -> Text {
             .attempt
             .and_then(|a| incident.attempt(a))
             .map_or_else(String::new, |a| format!(" (attempt {})", a.ordinal));
-        let reverted = link.reverted_by.as_ref().map_or_else(String::new, |by| format!(", reverted by {}", by.short()));
-        text.field("Commit", &format!("{} {}{attempt}{reverted} {}", link.commit.short(), link.role, link.subject));
+        let reverted =
+            link.reverted_by.as_ref().map_or_else(String::new, |by| format!(", reverted by {}", by.short()));
+        text.field(
+            "Commit",
+            &format!("{} {}{attempt}{reverted} {}", link.commit.short(), link.role, link.subject),
+        );
     }
     for attempt in &incident.attempts {
         attempt_text(&mut text, incident, attempt);
@@ -135,8 +139,10 @@ fn attempt_text(text: &mut Text, incident: &Incident, attempt: &Attempt) {
             Bug::Remains => "bug remains",
             Bug::Unknown => "bug unknown",
         };
-        let reverted =
-            attempt.reverted.as_ref().map_or_else(String::new, |by| format!(" (its fix was reverted by {})", by.short()));
+        let reverted = attempt
+            .reverted
+            .as_ref()
+            .map_or_else(String::new, |by| format!(" (its fix was reverted by {})", by.short()));
         format!("{hypothesis}; {bug}{reverted}")
     };
     text.push(style, state);

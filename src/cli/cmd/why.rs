@@ -156,7 +156,8 @@ fn summary(answer: &Answer) -> String {
 
 fn in_words(n: usize) -> String {
     const WORDS: [&str; 13] = [
-        "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+        "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+        "twelve",
     ];
     WORDS.get(n).map_or_else(|| n.to_string(), |w| (*w).to_owned())
 }

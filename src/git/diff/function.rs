@@ -34,7 +34,14 @@ pub fn function_around(git: &Git, path: &str, content: &[u8], line: u64) -> Resu
         .config("core.quotePath", "true")
         .config("diff.interHunkContext", "0")
         .config("core.fsmonitor", "false")
-        .call(["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--diff-algorithm=myers"])
+        .call([
+            "diff",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            "--no-renames",
+            "--diff-algorithm=myers",
+        ])
         .args(["-U0", "-W", "HEAD", "--", path])
         .output()?;
     if !output.success() {

@@ -7,8 +7,8 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use super::text;
 use super::paths::refuse_options;
+use super::text;
 use crate::git::program::{Git, cannot_start};
 use crate::model::{Error, Result};
 
@@ -104,4 +104,3 @@ fn named_patches(git: &Git, what: &[&str], list: String) -> Result<Vec<(String, 
     let pair = |line: &str| line.split_once(' ').map(|(id, commit)| (commit.to_owned(), id.to_owned()));
     Ok(lines.lines().filter_map(pair).collect())
 }
-

@@ -142,7 +142,8 @@ impl<'s> Reading<'s> {
             }
         }
         if !signs.reverts_pull.is_empty() {
-            let of_pull = |l: &&Link| !l.unlinked && signs.reverts_pull.contains(&l.pr) && l.commit != commit.oid;
+            let of_pull =
+                |l: &&Link| !l.unlinked && signs.reverts_pull.contains(&l.pr) && l.commit != commit.oid;
             for incident in self.incidents.values().flatten() {
                 let Some(id) = &incident.id else { continue };
                 let stands_before = |l: &&Link| self.session.repo.is_ancestor(&l.commit, &commit.oid);
@@ -157,7 +158,8 @@ impl<'s> Reading<'s> {
             let mut reverts: Vec<Oid> = links.iter().map(|l| l.commit.clone()).collect();
             reverts.sort_unstable();
             reverts.dedup();
-            let attempt = links.iter().find(|l| l.role == Role::Fix).or(links.first()).and_then(|l| l.attempt);
+            let attempt =
+                links.iter().find(|l| l.role == Role::Fix).or(links.first()).and_then(|l| l.attempt);
             wanted.push((id, Role::Revert, attempt, reverts, How::Record));
         }
     }
@@ -184,7 +186,9 @@ impl<'s> Reading<'s> {
         }
         let message = self.session.repo.message_of(target).unwrap_or_default();
         // One of them says that it was picked from the other, or both change the same.
-        let named = |text: &str, name: &Oid| signs(text).picked_from.iter().any(|d| name.as_str().starts_with(d.as_str()));
+        let named = |text: &str, name: &Oid| {
+            signs(text).picked_from.iter().any(|d| name.as_str().starts_with(d.as_str()))
+        };
         let own = self.session.repo.message_of(&link.commit).unwrap_or_default();
         let picked = named(&message, &link.commit) || named(&own, target);
         picked || self.patch_of(target).is_some_and(|id| self.patch_of(&link.commit) == Some(id))
@@ -229,7 +233,12 @@ impl<'s> Reading<'s> {
         }
         let own = self.patch_of(&commit.oid);
         let names: Vec<Oid> = taken.iter().map(|l| l.commit.clone()).collect();
-        let former = commits(&self.session.repo, &self.session.git(), &Place::These(&here(self.session, &names)), 1000);
+        let former = commits(
+            &self.session.repo,
+            &self.session.git(),
+            &Place::These(&here(self.session, &names)),
+            1000,
+        );
         taken.iter().any(|l| l.commit == commit.oid || own.as_ref().is_some_and(|id| *id == l.patch_id))
             || former.unwrap_or_default().iter().any(|old| {
                 let same = old.author == commit.author && old.authored == commit.authored;
@@ -238,7 +247,15 @@ impl<'s> Reading<'s> {
     }
 
     /// Notes a link, unless it is there, was taken back, or says less than one that is there.
-    fn want(&mut self, commit: &Commit, id: &Oid, role: Role, attempt: Option<EventId>, reverts: Vec<Oid>, how: How) {
+    fn want(
+        &mut self,
+        commit: &Commit,
+        id: &Oid,
+        role: Role,
+        attempt: Option<EventId>,
+        reverts: Vec<Oid>,
+        how: How,
+    ) {
         let Some(incident) = self.incident(id) else { return };
         let mut of_commit = incident.links.iter().filter(|l| l.commit == commit.oid).peekable();
         let taken = of_commit.peek().is_some() && of_commit.clone().all(|l| l.unlinked);
@@ -312,11 +329,15 @@ impl Session {
         let picked = picked.and_then(|text| Oid::parse(text.trim()));
         let message = self.repo.message_of(commit)?;
         let quiet = signs(&message);
-        let nothing = Signs { pull: quiet.pull.clone(), change_ids: quiet.change_ids.clone(), ..Signs::default() };
+        let nothing =
+            Signs { pull: quiet.pull.clone(), change_ids: quiet.change_ids.clone(), ..Signs::default() };
         if picked.is_none() && quiet == nothing {
             return Ok(Vec::new());
         }
-        self.link_read(&commits(&self.repo, &self.git(), &Place::These(std::slice::from_ref(commit)), 1)?, picked.as_ref())
+        self.link_read(
+            &commits(&self.repo, &self.git(), &Place::These(std::slice::from_ref(commit)), 1)?,
+            picked.as_ref(),
+        )
     }
 
     /// Links the commits that a push brings to a remote and that name incidents, attempts or linked commits: those that
@@ -337,13 +358,18 @@ impl Session {
     }
 
     /// Links what commits say, which stand oldest first.
-    pub(super) fn link_read(&self, commits: &[Commit], source: Option<&Oid>) -> Result<Vec<(Oid, CommitLinked)>> {
+    pub(super) fn link_read(
+        &self,
+        commits: &[Commit],
+        source: Option<&Oid>,
+    ) -> Result<Vec<(Oid, CommitLinked)>> {
         let mut reading = Reading::new(self);
         for commit in commits {
             reading.read(commit, source);
         }
         let changes = reading.changes;
-        let links = changes.iter().flat_map(|(id, c)| c.linked.iter().map(|l| (id.clone(), l.clone()))).collect();
+        let links =
+            changes.iter().flat_map(|(id, c)| c.linked.iter().map(|l| (id.clone(), l.clone()))).collect();
         self.write_links(changes)?;
         Ok(links)
     }

@@ -121,8 +121,10 @@ impl Session {
         }
         report.candidates = seen.len();
 
-        let linked: HashSet<Oid> =
-            incidents.iter().flat_map(|i| i.links.iter().filter(|l| !l.unlinked).map(|l| l.commit.clone())).collect();
+        let linked: HashSet<Oid> = incidents
+            .iter()
+            .flat_map(|i| i.links.iter().filter(|l| !l.unlinked).map(|l| l.commit.clone()))
+            .collect();
         let linked: Vec<Oid> = linked.into_iter().collect();
         report.looked_at = linked.len();
         let dangling = history::lost(&self.repo, &self.git(), &linked)?;
@@ -134,9 +136,10 @@ impl Session {
             .filter(|(_, l)| everything || lost(&l.commit))
             .collect();
         if !wanted.is_empty() {
-            let asked = self.ask(&incidents, &wanted, &seen, &mut report)?;
+            let asked = self.matches_of(&incidents, &wanted, &seen, &mut report)?;
             for ((incident, link), matches) in wanted.iter().zip(asked) {
-                let row = row(incident, link, matches, lost(&link.commit), !self.repo.is_commit(&link.commit));
+                let row =
+                    row(incident, link, matches, lost(&link.commit), !self.repo.is_commit(&link.commit));
                 if row.lost || !row.matches.is_empty() {
                     report.rows.push(row);
                 }
@@ -151,7 +154,9 @@ impl Session {
         // What messages say is read with those links in place, so that nothing is linked twice.
         let mut known = incidents;
         if options.apply {
-            for incident in known.iter_mut().filter(|i| i.id.as_ref().is_some_and(|id| changes.contains_key(id))) {
+            for incident in
+                known.iter_mut().filter(|i| i.id.as_ref().is_some_and(|id| changes.contains_key(id)))
+            {
                 if let Some(id) = incident.id.clone() {
                     *incident = self.incident(&id)?;
                 }
@@ -175,10 +180,12 @@ impl Session {
             }
             let planned = changes.entry(id.clone()).or_default();
             let moving = |commit: &Oid, role: Role| {
-                let to = planned.rewritten.iter().map(|r| &r.to).chain(planned.linked.iter().map(|l| &l.commit));
+                let to =
+                    planned.rewritten.iter().map(|r| &r.to).chain(planned.linked.iter().map(|l| &l.commit));
                 !options.apply && role != Role::Revert && to.into_iter().any(|c| c == commit)
             };
-            let fresh: Vec<CommitLinked> = told.linked.into_iter().filter(|l| !moving(&l.commit, l.role)).collect();
+            let fresh: Vec<CommitLinked> =
+                told.linked.into_iter().filter(|l| !moving(&l.commit, l.role)).collect();
             if options.apply {
                 let only = Changes { rewritten: Vec::new(), linked: fresh.clone() };
                 self.write_links(BTreeMap::from([(id.clone(), only)]))?;
@@ -189,7 +196,7 @@ impl Session {
     }
 
     /// The matches of each link.
-    fn ask(
+    fn matches_of(
         &self,
         incidents: &[Incident],
         wanted: &[(&Incident, &Link)],
@@ -216,7 +223,9 @@ impl Session {
         let mut asked: Vec<Oid> = plain.take(MOST_PATCH_IDS + 1).collect();
         if asked.len() > MOST_PATCH_IDS {
             asked.pop();
-            report.remarks.push(format!("only the newest {MOST_PATCH_IDS} commits were compared by what they change"));
+            report
+                .remarks
+                .push(format!("only the newest {MOST_PATCH_IDS} commits were compared by what they change"));
         }
         asked.extend(names);
         let ids = self.patch_ids(&asked)?;
@@ -234,7 +243,8 @@ impl Session {
         let field = Field::of(&candidates);
         let by_name: HashMap<&Oid, &Candidate> = candidates.iter().map(|c| (&c.commit, c)).collect();
         let recorded = self.recorded(incidents);
-        let mut branches = Branches { session: self, tips: history::branch_tips(&self.repo, 8), known: HashMap::new() };
+        let mut branches =
+            Branches { session: self, tips: history::branch_tips(&self.repo, 8), known: HashMap::new() };
         let mut all = Vec::new();
         for (incident, link) in wanted {
             let what = wanted_of(incident, link, facts.get(&link.commit), &ids, &recorded, &mut branches);
@@ -375,7 +385,8 @@ fn judged(
         if taken {
             continue;
         }
-        let certain = found.sure == Sure::Certain && (!rival || found.how.first().is_some_and(|h| h.as_str() == "record"));
+        let certain = found.sure == Sure::Certain
+            && (!rival || found.how.first().is_some_and(|h| h.as_str() == "record"));
         let Some(candidate) = by_name.get(&found.commit) else { continue };
         let matched = Matched {
             subject: candidate.subject.clone(),

@@ -26,11 +26,13 @@ impl Session {
         if pairs.is_empty() || !self.has_ledgers()? {
             return Ok(Vec::new());
         }
-        let olds: Vec<Oid> = pairs.iter().map(|(old, _)| old.clone()).filter(|c| self.repo.is_commit(c)).collect();
-        let messages: BTreeMap<Oid, Commit> = commits(&self.repo, &self.git(), &Place::These(&olds), olds.len())?
-            .into_iter()
-            .map(|c| (c.oid.clone(), c))
-            .collect();
+        let olds: Vec<Oid> =
+            pairs.iter().map(|(old, _)| old.clone()).filter(|c| self.repo.is_commit(c)).collect();
+        let messages: BTreeMap<Oid, Commit> =
+            commits(&self.repo, &self.git(), &Place::These(&olds), olds.len())?
+                .into_iter()
+                .map(|c| (c.oid.clone(), c))
+                .collect();
         let mut by_incident: BTreeMap<Oid, BTreeSet<(Oid, Oid)>> = BTreeMap::new();
         let mut named: BTreeMap<String, Option<Oid>> = BTreeMap::new();
         for (old, new) in pairs {
@@ -45,8 +47,10 @@ impl Session {
                 }
             }
         }
-        let news: Vec<Oid> = pairs.iter().map(|(_, new)| new.clone()).filter(|c| self.repo.is_commit(c)).collect();
-        let ids = if by_incident.is_empty() { std::collections::HashMap::new() } else { self.patch_ids(&news)? };
+        let news: Vec<Oid> =
+            pairs.iter().map(|(_, new)| new.clone()).filter(|c| self.repo.is_commit(c)).collect();
+        let ids =
+            if by_incident.is_empty() { std::collections::HashMap::new() } else { self.patch_ids(&news)? };
         let mut moved = Vec::new();
         for (id, moves) in by_incident {
             let Ok(incident) = self.incident(&id) else { continue };
@@ -93,7 +97,8 @@ impl Session {
     fn read_new_commits(&self, pairs: &[(Oid, Oid)]) -> Result<()> {
         let Some(head) = self.repo.head_commit()? else { return Ok(()) };
         // The oldest commit that was rewritten stood on what is still there.
-        let olds: Vec<Oid> = pairs.iter().map(|(old, _)| old.clone()).filter(|c| self.repo.is_commit(c)).collect();
+        let olds: Vec<Oid> =
+            pairs.iter().map(|(old, _)| old.clone()).filter(|c| self.repo.is_commit(c)).collect();
         let base = olds.iter().find_map(|old| crate::git::history::merge_base(&self.repo, old, &head));
         let Some(base) = base else { return Ok(()) };
         let mut all = commits(&self.repo, &self.git(), &Place::Between(&base, &head), MOST_NEW)?;

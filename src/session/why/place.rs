@@ -58,7 +58,9 @@ fn parse(text: &str, exists: &dyn Fn(&str) -> bool) -> Result<(String, Asked)> {
     {
         return Ok((path.to_owned(), Asked::Function(name.to_owned())));
     }
-    let Some((path, lines)) = text.rsplit_once(':').filter(|(path, _)| !path.is_empty()) else { return all() };
+    let Some((path, lines)) = text.rsplit_once(':').filter(|(path, _)| !path.is_empty()) else {
+        return all();
+    };
     let wrong = || {
         Error::usage(format!("{lines:?} is no line"))
             .hint("a line: PATH:10; some: PATH:10,20; a function: PATH:/name/")
@@ -119,10 +121,15 @@ impl Session {
         }
         if kind != Kind::File || !has_head {
             if let Asked::Function(_) = asked {
-                return Err(Error::refused(format!("{path} was never committed, so git names no function in it"))
-                    .hint("name a line: PATH:10"));
+                return Err(Error::refused(format!(
+                    "{path} was never committed, so git names no function in it"
+                ))
+                .hint("name a line: PATH:10"));
             }
-            return Ok((spot, if has_head { line_history::past(&git, &path, None, false)? } else { Past::default() }));
+            return Ok((
+                spot,
+                if has_head { line_history::past(&git, &path, None, false)? } else { Past::default() },
+            ));
         }
         if let Some((first, last)) = spot.lines {
             let around = |line| function_around(&git, &path, &text, line);
@@ -139,13 +146,13 @@ impl Session {
         // Of a file that is no text, blame would name lines that nobody sees.
         let blame = (!binary && count > 0).then_some(&lines);
         let past = line_history::past(&git, &path, blame, top.is_none()).map_err(|e| {
-            e.hint("see the file's history: git log --follow -- PATH").hint("a function is named as `git log -L :NAME:PATH` takes it")
+            e.hint("see the file's history: git log --follow -- PATH")
+                .hint("a function is named as `git log -L :NAME:PATH` takes it")
         })?;
         if let Asked::Function(_) = asked {
             let all = past.blamed.values().flatten();
-            let range = all.fold(None, |r: Option<(u64, u64)>, l| {
-                Some(r.map_or(*l, |r| (r.0.min(l.0), r.1.max(l.1))))
-            });
+            let range = all
+                .fold(None, |r: Option<(u64, u64)>, l| Some(r.map_or(*l, |r| (r.0.min(l.0), r.1.max(l.1)))));
             spot.lines = range;
         }
         Ok((spot, past))
