@@ -353,6 +353,7 @@ mod tests {
             rules_out: vec![],
             outcome: Outcome::default(),
             ended: None,
+            reverted: None,
             rivals: Default::default(),
             notes: vec![],
             reverted: None,

@@ -16,6 +16,7 @@ use git_incident::document::render::{adf, text};
 use git_incident::event::{Data, Line, line};
 use git_incident::fold::{Ledger, split_lines, unite};
 use git_incident::git::{signing, trailers};
+use git_incident::links::{message, patch, place};
 use git_incident::model::incident::Author;
 use git_incident::model::status::Verdict;
 use git_incident::model::{EventId, Oid, Timestamp, canonical};
@@ -54,6 +55,7 @@ pub const ALL: &[Check] = &[
     ("sanitizer_report", sanitizer_report),
     ("kernel_report", kernel_report),
     ("record", record),
+    ("commit_links", commit_links),
 ];
 
 /// Any bytes as one line of a ledger: read without a panic, and kept byte for byte.
@@ -432,6 +434,23 @@ pub fn kernel_report(bytes: &[u8]) {
         let whole = |bytes: &[u8]| Report::read(bytes).is_ok_and(|report| report.complete);
         if judged.verdict == Verdict::Pass {
             assert!(end == End::Exit(0) && whole(first) && whole(second), "half a report passes");
+        }
+    }
+}
+
+/// A commit's message and a diff of any bytes, parted by a NUL: read without a panic; what a message names can name a
+/// commit, and a hunk lies within the file.
+pub fn commit_links(bytes: &[u8]) {
+    let at = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len() / 2);
+    let (message, diff) = bytes.split_at(at);
+    let signs = message::signs(&String::from_utf8_lossy(message));
+    for digits in signs.picked_from.iter().chain(&signs.reverts).chain(&signs.squashed) {
+        assert!((7..=64).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit()));
+    }
+    let today = place::Today::of(message);
+    for hunk in patch::files(diff).iter().flat_map(|file| &file.hunks) {
+        if let Some(place) = today.place(hunk) {
+            assert!(1 <= place.lines.0 && place.lines.0 <= place.lines.1 && place.lines.1 <= today.len());
         }
     }
 }
