@@ -291,6 +291,29 @@ fn a_device_that_does_not_answer_after_a_hang_ends_the_rest() {
 }
 
 #[test]
+fn a_probe_of_ones_own_is_asked_again_after_a_hang() {
+    let (repo, _) = with_gates("");
+    let board = repo.root().join("board").display().to_string();
+    let device = format!("device = \"custom:test -e {board}\"");
+    repo.write(
+        ".git-incident.toml",
+        &format!(
+            "[[gate]]\nid = \"first\"\nkind = \"command\"\n{device}\ntimeout = \"500ms\"\nrun = \"rm {board}; sleep 1000\"\n\n\
+             [[gate]]\nid = \"second\"\nkind = \"command\"\n{device}\nrun = \"true\"\n"
+        ),
+    );
+    repo.commit("Gates");
+    repo.incident(&["trust", "--yes"]).expect(0);
+    std::fs::write(&board, "").expect("written");
+    let records = repo.incident(&["--json", "validate"]).json()["records"].clone();
+    assert_eq!(
+        (&records[0]["verdict"], &records[1]["verdict"]),
+        (&"fail".into(), &"not-run".into()),
+        "{records}"
+    );
+}
+
+#[test]
 fn no_device_a_silent_driver_and_a_lost_gpu_are_not_run() {
     let machine = Machine::new("", &gate("", WORKS));
     let reason = |machine: &Machine| {

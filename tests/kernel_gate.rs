@@ -414,7 +414,7 @@ fn trust_shows_what_is_launched() {
     let shown = repo.incident(&["trust"]).expect(1);
     shown
         .says("launch run of double.cu")
-        .says("2.0f * x[i]")
+        .says("double.cu  sha256")
         .says("python3 ref.py")
-        .says("reference of the gate");
+        .says("ref.py  sha256");
 }

@@ -2,6 +2,18 @@
 //! `show --json` says, and what `git log --notes=incident-lines` says beside it.
 
 mod common;
+#[path = "links/messages.rs"]
+mod messages;
+#[path = "links/reverts.rs"]
+mod reverts;
+#[path = "links/silent.rs"]
+mod silent;
+#[path = "links/taken_back.rs"]
+mod taken_back;
+#[path = "links/told.rs"]
+mod told;
+#[path = "links/uncertain.rs"]
+mod uncertain;
 
 use common::Repo;
 use serde_json::Value;

@@ -202,7 +202,10 @@ fn state(device: &nvml_wrapper::Device<'_>, index: u32) -> Result<State, String>
 }
 
 fn processes(device: &nvml_wrapper::Device<'_>) -> Result<Vec<u32>, NvmlError> {
-    Ok(device.running_compute_processes()?.into_iter().map(|process| process.pid).collect())
+    let mut all = device.running_compute_processes()?;
+    // Where processes share the GPU through a server, the first list names the server alone.
+    all.extend(device.mps_running_compute_processes().unwrap_or_default());
+    Ok(all.into_iter().map(|process| process.pid).collect())
 }
 
 /// The GPU itself, or its instances when it is cut into some: then nobody can run on the whole.

@@ -353,8 +353,10 @@ mod tests {
             rules_out: vec![],
             outcome: Outcome::default(),
             ended: None,
+            reverted: None,
             rivals: Default::default(),
             notes: vec![],
+            reverted: None,
         });
         let all = documents(&incident, &mut |_| Facts::default());
         assert_eq!(all.len(), 2);

@@ -9,6 +9,7 @@ pub mod checking;
 pub mod closing;
 pub mod compare;
 pub mod demo;
+pub mod devices;
 pub mod doctor;
 pub mod documents;
 pub mod duration;

@@ -16,6 +16,7 @@ use git_incident::document::render::{adf, text};
 use git_incident::event::{Data, Line, line};
 use git_incident::fold::{Ledger, split_lines, unite};
 use git_incident::git::{signing, trailers};
+use git_incident::links::{message, patch, place};
 use git_incident::model::incident::Author;
 use git_incident::model::status::Verdict;
 use git_incident::model::{EventId, Oid, Timestamp, canonical};
@@ -28,6 +29,7 @@ use git_incident::validate::compare::{
     Device as _, Pair, Policy, Rule, Tolerance, compare, judge_mutants, plain,
 };
 use git_incident::validate::gate::{End, build, sanitizer};
+use git_incident::validate::kernel::{self, Left, Progress, Report, Request};
 use git_incident::validate::push;
 use git_incident::validate::tensor::{Declared, Dtype, File, Order, Tensor};
 
@@ -51,7 +53,9 @@ pub const ALL: &[Check] = &[
     ("tensor_pair", tensor_pair),
     ("compiler_report", compiler_report),
     ("sanitizer_report", sanitizer_report),
+    ("kernel_report", kernel_report),
     ("record", record),
+    ("commit_links", commit_links),
 ];
 
 /// Any bytes as one line of a ledger: read without a panic, and kept byte for byte.
@@ -407,5 +411,46 @@ pub fn record(bytes: &[u8]) {
         (Ok(one), Some(Ok(other))) => assert_eq!(one, other, "one line, one payload"),
         (Err(_), Some(Err(_))) => assert!(!read.canonical, "a canonical line can be signed"),
         _ => panic!("reading is a function of the bytes"),
+    }
+}
+
+/// What a process that shared its memory with somebody's code left: a request, a report of each process and a word of
+/// progress, parted by NULs. Never panics; what comes of it can be kept in a record; only a whole report passes.
+pub fn kernel_report(bytes: &[u8]) {
+    let mut parts = bytes.split(|byte| *byte == 0);
+    let mut next = || parts.next().unwrap_or_default();
+    let (request, first, second, progress) = (Request::read(next()), next(), next(), Progress::read(next()));
+    let Ok(request) = request else {
+        return;
+    };
+    for end in [End::Exit(0), End::Exit(4), End::Signal(11)] {
+        let left = |bytes: &[u8]| Left {
+            end: Some(end.clone()),
+            report: Report::read(bytes),
+            progress: progress.clone(),
+        };
+        let judged = kernel::judge(&request, &left(first), &left(second));
+        assert!(canonical::to_string(&judged.details).is_ok(), "a record can hold it");
+        let whole = |bytes: &[u8]| Report::read(bytes).is_ok_and(|report| report.complete);
+        if judged.verdict == Verdict::Pass {
+            assert!(end == End::Exit(0) && whole(first) && whole(second), "half a report passes");
+        }
+    }
+}
+
+/// A commit's message and a diff of any bytes, parted by a NUL: read without a panic; what a message names can name a
+/// commit, and a hunk lies within the file.
+pub fn commit_links(bytes: &[u8]) {
+    let at = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len() / 2);
+    let (message, diff) = bytes.split_at(at);
+    let signs = message::signs(&String::from_utf8_lossy(message));
+    for digits in signs.picked_from.iter().chain(&signs.reverts).chain(&signs.squashed) {
+        assert!((7..=64).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit()));
+    }
+    let today = place::Today::of(message);
+    for hunk in patch::files(diff).iter().flat_map(|file| &file.hunks) {
+        if let Some(place) = today.place(hunk) {
+            assert!(1 <= place.lines.0 && place.lines.0 <= place.lines.1 && place.lines.1 <= today.len());
+        }
     }
 }

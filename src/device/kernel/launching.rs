@@ -89,9 +89,9 @@ impl Buffers {
                     };
                     let image = if contents[at].is_empty() {
                         let elements = buffer.length / dtype.size();
-                        layout.image(dtype, &poison(dtype, phase).repeat(elements))
+                        layout.image(dtype, at, &poison(dtype, phase).repeat(elements))
                     } else {
-                        layout.image(dtype, &contents[at])
+                        layout.image(dtype, at, &contents[at])
                     };
                     buffer.memory.write(0, &image)?;
                     parameters.push((buffer.memory.address() + layout.start as u64).into());
@@ -126,7 +126,7 @@ impl Buffers {
                 continue;
             };
             let image = buffer.memory.to_vec()?;
-            launched.strays.extend(layout.strays(dtype, &image).map(|strays| (at, strays)));
+            launched.strays.extend(layout.strays(dtype, at, &image).map(|strays| (at, strays)));
             let found = layout.content(&image).to_vec();
             if *role == Role::In
                 && let Some((count, first)) = differing(dtype, &contents[at], &found)

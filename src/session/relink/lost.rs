@@ -136,7 +136,7 @@ impl Session {
             .filter(|(_, l)| everything || lost(&l.commit))
             .collect();
         if !wanted.is_empty() {
-            let asked = self.ask(&incidents, &wanted, &seen, &mut report)?;
+            let asked = self.matches_of(&incidents, &wanted, &seen, &mut report)?;
             for ((incident, link), matches) in wanted.iter().zip(asked) {
                 let row =
                     row(incident, link, matches, lost(&link.commit), !self.repo.is_commit(&link.commit));
@@ -196,7 +196,7 @@ impl Session {
     }
 
     /// The matches of each link.
-    fn ask(
+    fn matches_of(
         &self,
         incidents: &[Incident],
         wanted: &[(&Incident, &Link)],

@@ -151,8 +151,9 @@ impl Run<'_> {
         };
 
         let once = |command: &str, ran: &mut Ran| -> Result<Option<End>> {
-            if ran.commands.len() < MOST_COMMANDS && ran.commands.last().is_none_or(|last| last != command) {
-                ran.commands.push(command.to_owned());
+            let shown = without_places(command, &[(scratch.path(), "$GATE_OUT/.."), (&checkout.path, ".")]);
+            if ran.commands.len() < MOST_COMMANDS && ran.commands.last() != Some(&shown) {
+                ran.commands.push(shown);
             }
             let memory = Scratch::new()?;
             let log = memory.path();
@@ -291,6 +292,14 @@ fn judge_by(worktree: &ValidationWorktree, commit: &str, oracle: &[String]) -> R
     Ok(())
 }
 
+/// A command as a record holds it: what a kind adds to it names places of this machine, which say nothing elsewhere.
+fn without_places(command: &str, places: &[(&Path, &str)]) -> String {
+    let program = std::env::current_exe().unwrap_or_default();
+    let program = [(program.as_path(), "git-incident")];
+    let known = places.iter().chain(&program).filter(|(place, _)| place.is_absolute());
+    known.fold(command.to_owned(), |text, (place, name)| text.replace(&*place.to_string_lossy(), name))
+}
+
 /// Adds what a command said, and what was seen of a hang, to the output.
 fn keep(output: &mut Vec<u8>, command: &str, log: &Path, outcome: &runner::Outcome) {
     output.extend_from_slice(format!("$ {command}\n").as_bytes());
@@ -322,5 +331,23 @@ fn forget_old(caches: &Path, current: &Path) {
     known.sort();
     for (_, path) in known.iter().rev().skip(CACHES_KEPT) {
         let _ = std::fs::remove_dir_all(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_names_no_place_of_this_machine() {
+        let own = std::env::current_exe().unwrap();
+        let command =
+            format!("exec {} launch first /scratch/x/request.json --out \"$GATE_OUT\"", own.display());
+        let places = [(Path::new("/scratch/x"), "$GATE_OUT/.."), (Path::new("/tree"), ".")];
+        assert_eq!(
+            without_places(&command, &places),
+            "exec git-incident launch first $GATE_OUT/../request.json --out \"$GATE_OUT\""
+        );
+        assert_eq!(without_places("make -C bench", &places), "make -C bench");
     }
 }

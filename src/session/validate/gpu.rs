@@ -277,9 +277,12 @@ impl Report {
     /// PyTorch leaves out the beginning of an identity.
     fn names(&self, state: &State) -> bool {
         let bare = |uuid: &str| uuid.trim_start_matches("GPU-").to_lowercase();
-        !self.uuid.is_empty()
-            && bare(&self.uuid) == bare(&state.uuid)
-            && (self.name.is_empty() || self.name == state.name)
+        let wanted = bare(&self.uuid);
+        // A process on an instance may be told the identity of the whole.
+        let known = [Some(&state.uuid), state.parent.as_ref()];
+        !wanted.is_empty()
+            && known.into_iter().flatten().any(|uuid| bare(uuid) == wanted)
+            && (state.name.starts_with(&self.name) || self.name.starts_with(&state.name))
     }
 }
 

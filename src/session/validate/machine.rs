@@ -105,6 +105,13 @@ impl Machine {
         Ok(Presence::Here(Found { class, env, environment, cards, eye }))
     }
 
+    /// Forgets what probes said: a hang may have taken their devices with it. What is known to be sick stays so.
+    pub(super) fn forget(&self) {
+        self.custom.borrow_mut().clear();
+        self.probed.borrow_mut().clear();
+        self.cards.borrow_mut().clear();
+    }
+
     /// Looks at a vendor's devices again after a run that hung. What is wrong then is wrong for every gate that follows.
     pub(super) fn look_again(&self, device: &Device, left: &str) {
         let vendor = vendor(device);

@@ -274,7 +274,7 @@ impl Run<'_> {
         if ran.hung {
             // A hang may have taken the device with it: look again before the next gate.
             if found.cards.is_empty() {
-                self.machine = Machine::default();
+                self.machine.forget();
             } else {
                 self.machine.look_again(&job.gate.device, &ran.left);
             }

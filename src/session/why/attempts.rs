@@ -8,8 +8,12 @@ use crate::links::patch::{self, FilePatch};
 use crate::links::place::{Today, meet};
 use crate::model::incident::{Attempt, Incident, Link};
 use crate::model::{EventId, Oid, Result, Timestamp};
+use crate::search::query::{Query, path_tag};
 use crate::session::Session;
+use crate::store::index::Index;
 
+/// So many attempts and incidents that touched a file are looked at.
+const MOST_INCIDENTS: usize = 10_000;
 /// So many stored diffs are read, the newest first.
 const MOST_DIFFS: usize = 5000;
 /// A stored diff that is larger is not read.
@@ -36,7 +40,7 @@ impl Session {
             let spot = &*spot;
             let mut gathered =
                 Gathered { spot, names: &past.names, today: Today::of(&content), found: BTreeMap::new() };
-            let incidents = self.incidents()?;
+            let incidents = self.with_path(spot, past, remarks)?;
             self.merged(&incidents, past, &mut gathered)?;
             self.unmerged(&incidents, past, &mut gathered)?;
             self.stored(&incidents, &mut gathered, remarks)?;
@@ -50,6 +54,24 @@ impl Session {
         all.retain(|t| t.how != How::Named || !tried.contains(&t.incident));
         all.sort_by(|a, b| (b.at, &b.incident).cmp(&(a.at, &a.incident)));
         Ok(all)
+    }
+
+    /// The incidents that may have to do with the place. The index, where there is one, knows which files attempts and
+    /// commits touched; else every incident is asked.
+    fn with_path(&self, spot: &Spot, past: &Past, remarks: &mut Vec<String>) -> Result<Vec<Incident>> {
+        let Some(index) = Index::if_there(&self.repo).filter(|_| !spot.path.is_empty()) else {
+            return self.incidents();
+        };
+        let mut ids: BTreeSet<Oid> = BTreeSet::new();
+        for name in past.names.iter().chain([&spot.path]).collect::<BTreeSet<_>>() {
+            let query = Query { tags: vec![path_tag(name)], ..Query::default() };
+            let Ok(answer) = index.search(&query, None, 0, MOST_INCIDENTS) else { return self.incidents() };
+            if !answer.complete || answer.total > answer.hits.len() {
+                remarks.push(format!("{name} has more than could be looked at; the newest of it was"));
+            }
+            ids.extend(answer.hits.into_iter().map(|hit| hit.incident));
+        }
+        Ok(ids.iter().filter_map(|id| self.incident(id).ok()).collect())
     }
 
     /// Linked commits of the file's history: those that blame names, and those whose hunks lie here.

@@ -59,8 +59,8 @@ impl Layout {
     }
 
     /// What is copied to the device: margins around these bytes.
-    pub fn image(&self, dtype: Dtype, content: &[u8]) -> Vec<u8> {
-        let mut image = repeated(&margin(dtype), self.bytes);
+    pub fn image(&self, dtype: Dtype, which: usize, content: &[u8]) -> Vec<u8> {
+        let mut image = repeated(&margin(dtype, which), self.bytes);
         image[self.start..self.start + self.length].copy_from_slice(&content[..self.length]);
         image
     }
@@ -71,8 +71,8 @@ impl Layout {
     }
 
     /// What was changed outside of the tensor.
-    pub fn strays(&self, dtype: Dtype, image: &[u8]) -> Option<Strays> {
-        let margin = repeated(&margin(dtype), self.bytes);
+    pub fn strays(&self, dtype: Dtype, which: usize, image: &[u8]) -> Option<Strays> {
+        let margin = repeated(&margin(dtype, which), self.bytes);
         let end = self.start + self.length;
         if image[..self.start] == margin[..self.start] && image[end..] == margin[end..] {
             return None;
@@ -90,18 +90,37 @@ fn repeated(element: &[u8], bytes: usize) -> Vec<u8> {
     all
 }
 
-/// An element of the margins.
-pub fn margin(dtype: Dtype) -> Vec<u8> {
-    match dtype {
-        Dtype::F64 => 0x7FFD_EADB_EEF5_A5A5_u64.to_le_bytes().to_vec(),
-        Dtype::F32 => 0x7FE5_A5A5_u32.to_le_bytes().to_vec(),
-        Dtype::F16 => 0x7EA5_u16.to_le_bytes().to_vec(),
-        Dtype::BF16 => 0x7FE5_u16.to_le_bytes().to_vec(),
-        Dtype::F8E4M3 | Dtype::F8E5M2 => vec![0x7F],
-        Dtype::F8E4M3Fnuz | Dtype::F8E5M2Fnuz => vec![0x80],
-        Dtype::F8E8M0 => vec![0xFF],
-        whole => vec![0xA5; whole.size()],
-    }
+/// An element of the margins of the argument at a place.
+///
+/// Each argument has its own: a kernel that copies one element too many from margin to margin would write what stands
+/// there already. 8-bit floats have too few NaNs for that: every second one gets the other, or a number.
+pub fn margin(dtype: Dtype, which: usize) -> Vec<u8> {
+    let own = 0xA5_u64.wrapping_add(29 * which as u64);
+    let odd = which % 2 == 1;
+    let bits = match dtype {
+        Dtype::F64 => 0x7FF8_0DEA_D000_0000 | (own & 0xFFFF) << 8,
+        Dtype::F32 => 0x7FC0_0000 | (own & 0x3FFF) << 8 | 0x5A,
+        Dtype::F16 => 0x7E00 | own & 0x1FF,
+        Dtype::BF16 => 0x7FC0 | own & 0x3F,
+        Dtype::F8E4M3 => {
+            if odd {
+                0xFF
+            } else {
+                0x7F
+            }
+        }
+        Dtype::F8E5M2 => 0x7D + own % 3,
+        Dtype::F8E4M3Fnuz | Dtype::F8E5M2Fnuz => {
+            if odd {
+                0x5A
+            } else {
+                0x80
+            }
+        }
+        Dtype::F8E8M0 => 0xFF,
+        whole => (0..whole.size()).fold(0, |bits, _| bits << 8 | own & 0xFF),
+    };
+    bits.to_le_bytes()[..dtype.size()].to_vec()
 }
 
 /// An element of what stands in an output before a launch: NaN, then something large, then something large and negative.
@@ -218,9 +237,15 @@ mod tests {
                 poisons[0] != poisons[1] && poisons[1] != poisons[2] && poisons[0] != poisons[2],
                 "{dtype:?}"
             );
-            assert_eq!(margin(dtype).len(), dtype.size());
+            assert_eq!(margin(dtype, 0).len(), dtype.size());
+            let wide = dtype.size() > 1;
+            assert!(
+                !wide || (1..60).all(|which| margin(dtype, which) != margin(dtype, which - 1)),
+                "{dtype:?}"
+            );
             if float {
-                assert!(value(dtype, margin(dtype)).is_nan(), "{dtype:?}");
+                assert!(value(dtype, margin(dtype, 0)).is_nan(), "{dtype:?}");
+                assert!(!wide || (0..60).all(|w| value(dtype, margin(dtype, w)).is_nan()), "{dtype:?}");
                 assert!(value(dtype, poisons[0].clone()).is_nan(), "{dtype:?}");
                 for large in &poisons[1..] {
                     assert!(value(dtype, large.clone()).is_finite(), "{dtype:?}");
@@ -261,13 +286,13 @@ mod tests {
             let length = length / dtype.size() * dtype.size();
             let layout = Layout::new(length, Phase(phase)).unwrap();
             let content = vec![0x3C; length];
-            let mut image = layout.image(dtype, &content);
+            let mut image = layout.image(dtype, 3, &content);
             prop_assert_eq!(layout.content(&image), &content[..]);
-            prop_assert_eq!(layout.strays(dtype, &image), None);
+            prop_assert_eq!(layout.strays(dtype, 3, &image), None);
             let at = at.index(layout.bytes);
             image[at] ^= 1;
             let inside = (layout.start..layout.start + length).contains(&at);
-            let strays = layout.strays(dtype, &image);
+            let strays = layout.strays(dtype, 3, &image);
             prop_assert_eq!(strays.is_none(), inside);
             if let Some(strays) = strays {
                 prop_assert_eq!(strays, Strays { count: 1, first: at as i64 - layout.start as i64 });
