@@ -9,7 +9,7 @@ use super::concepts::{concepts, rivals, weight};
 use super::words;
 
 /// Texts that are at least this alike are taken for the same hypothesis.
-pub const MATCH: f64 = 0.36;
+pub const MATCH: f64 = 0.4;
 
 /// What is left of the likeness of texts that exclude each other, for each way in which they do.
 const CONFLICT: f64 = 0.7;
@@ -90,13 +90,13 @@ pub fn likeness(one: &Profile, other: &Profile, rarity: &dyn Fn(&str) -> f64) ->
     let (a, b) = (shared / total(one).max(1e-9), shared / total(other).max(1e-9));
     // A short text inside of a long one is alike, but less so than two of one length.
     let (less, more) = (a.min(b).min(1.0), a.max(b).min(1.0));
-    let mut score = 0.6 * less + 0.4 * more;
+    let mut score = 0.5 * less + 0.5 * more;
     for _ in 0..conflicts(one, other) {
         score *= CONFLICT;
     }
     // `the scale is transposed` and `the scale is too small`: who says the same again says it in other words, and who
     // uses the same words around another one means the other one.
-    if apart_one.min(apart_other) >= 0.4 && longest_common(&one.plain, &other.plain) >= 2 {
+    if apart_one.min(apart_other) >= 0.4 && longest_common(&one.plain, &other.plain) >= 3 {
         score *= CONTRAST;
     }
     score.clamp(0.0, 0.99)
