@@ -20,13 +20,16 @@ use git_incident::model::{EventId, Oid, Timestamp};
 use git_incident::redact::{AllowedFinding, cut, redact};
 use git_incident::report::codeowners::Codeowners;
 use git_incident::report::workflows::recommend;
+use git_incident::search::document::Document;
+use git_incident::search::similar::{Profile, likeness};
+use git_incident::search::{fingerprint, patch, query, rank};
 use git_incident::validate::push;
 
 /// A target: its name, and what it does with an input.
 pub type Check = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const ALL: [Check; 11] = [
+pub const ALL: [Check; 12] = [
     ("event_line", event_line),
     ("ledger_fold", ledger_fold),
     ("ledger_union", ledger_union),
@@ -35,6 +38,7 @@ pub const ALL: [Check; 11] = [
     ("redaction", redaction),
     ("hook_input", hook_input),
     ("repository_files", repository_files),
+    ("search_texts", search_texts),
     ("post_mortem", post_mortem),
     ("review_diff", review_diff),
     ("document_views", document_views),
@@ -263,5 +267,23 @@ pub fn document_views(bytes: &[u8]) {
     assert!(text::text(markdown, 80).chars().all(|c| c == '\n' || !c.is_control()));
     for channel in Channel::ALL {
         assert!(brief(markdown, channel).words <= channel.most_words());
+    }
+}
+
+/// Any bytes as a query, a log, a patch and a hypothesis.
+pub fn search_texts(bytes: &[u8]) {
+    let touched = patch::parse(bytes);
+    assert!((0.0..=1.0).contains(&patch::likeness(&touched, &touched)));
+    let text = String::from_utf8_lossy(bytes);
+    let _ = fingerprint::prints(&text);
+    let half = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
+    let score = likeness(&Profile::of(&text[..half]), &Profile::of(&text[half..]), &|_| 0.5);
+    assert!((0.0..=1.0).contains(&score));
+    if let Ok(query) = query::parse(&text, Timestamp::from_millis(1_800_000_000_000)) {
+        let document =
+            Document { fields: vec![("hypothesis".into(), text.to_string())], ..Document::default() };
+        if let Some(found) = rank::judge(&document, &query, &|_| 1.0) {
+            assert!(found.marks.iter().all(|(from, to)| found.snippet.get(*from..*to).is_some()));
+        }
     }
 }
