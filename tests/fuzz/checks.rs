@@ -23,8 +23,8 @@ use git_incident::model::{EventId, Oid, Timestamp, canonical};
 use git_incident::redact::{AllowedFinding, cut, redact};
 use git_incident::report::codeowners::Codeowners;
 use git_incident::report::workflows::recommend;
-use git_incident::search::document::Document;
-use git_incident::search::similar::{Profile, likeness};
+use git_incident::search::document::Document as Searched;
+use git_incident::search::similar::{Profile as Words, likeness};
 use git_incident::search::{fingerprint, patch as touched, query, rank};
 use git_incident::store::records::line as records;
 use git_incident::validate::compare::conformance::{same_details, same_summary};
@@ -466,11 +466,11 @@ pub fn search_texts(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let _ = fingerprint::prints(&text);
     let half = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
-    let score = likeness(&Profile::of(&text[..half]), &Profile::of(&text[half..]), &|_| 0.5);
+    let score = likeness(&Words::of(&text[..half]), &Words::of(&text[half..]), &|_| 0.5);
     assert!((0.0..=1.0).contains(&score));
     if let Ok(query) = query::parse(&text, Timestamp::from_millis(1_800_000_000_000)) {
         let document =
-            Document { fields: vec![("hypothesis".into(), text.to_string())], ..Document::default() };
+            Searched { fields: vec![("hypothesis".into(), text.to_string())], ..Searched::default() };
         if let Some(found) = rank::judge(&document, &query, &|_| 1.0) {
             assert!(found.marks.iter().all(|(from, to)| found.snippet.get(*from..*to).is_some()));
         }
