@@ -1,6 +1,6 @@
 //! The committed PTX is what the pinned compiler makes of the kernels, byte for byte, and no device spills.
 //!
-//! The tools come from PyPI. Where that cannot be reached nothing is checked, and this says so; where
+//! The tools come from Python's package index. Where that cannot be reached nothing is checked, and this says so; where
 //! `GIT_INCIDENT_TESTS_NEED_CUDA_TOOLS` is set, that is a failure.
 
 use std::io::Write as _;
