@@ -1,7 +1,7 @@
 //! The committed PTX is what the pinned compiler makes of the kernels, byte for byte, and no device spills.
 //!
-//! The tools come from PyPI. Where that cannot be reached nothing is checked, and this says so; where
-//! GIT_INCIDENT_TESTS_NEED_CUDA_TOOLS is set, that is a failure.
+//! The tools come from Python's package index. Where that cannot be reached nothing is checked, and this says so; where
+//! `GIT_INCIDENT_TESTS_NEED_CUDA_TOOLS` is set, that is a failure.
 
 use std::io::Write as _;
 use std::path::Path;

@@ -192,8 +192,8 @@ pub fn kind_of(git: &Git, top: Option<&Path>, path: &str) -> Kind {
         (Some("tree"), _) => Kind::Folder,
         (Some("blob"), Some(_)) => Kind::File,
         (Some("blob"), None) if top.is_none() => Kind::File,
-        (None | Some(_), Some(meta)) if meta.is_dir() => Kind::Folder,
-        (None | Some(_), Some(_)) => Kind::New,
+        (_, Some(meta)) if meta.is_dir() => Kind::Folder,
+        (_, Some(_)) => Kind::New,
         _ => Kind::Missing,
     }
 }

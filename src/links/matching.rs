@@ -214,28 +214,42 @@ impl<'c> Field<'c> {
         }
         let get = |map: &HashMap<&str, Vec<usize>>, key: &str| map.get(key).cloned().unwrap_or_default();
         if let Some(id) = &wanted.patch_id {
-            get(&self.by_patch, id).into_iter().for_each(|i| add(i, How::PatchId));
+            for i in get(&self.by_patch, id) {
+                add(i, How::PatchId);
+            }
         }
         for id in wanted.branch_ids.iter().filter(|id| wanted.patch_id.as_ref() != Some(id)) {
-            get(&self.by_patch, id).into_iter().for_each(|i| add(i, How::Squash));
+            for i in get(&self.by_patch, id) {
+                add(i, How::Squash);
+            }
         }
         for id in &wanted.change_ids {
-            get(&self.by_change, id).into_iter().for_each(|i| add(i, How::ChangeId));
+            for i in get(&self.by_change, id) {
+                add(i, How::ChangeId);
+            }
         }
         if let Some(tree) = &wanted.tree {
             // A tree alone is shared by every empty commit and every revert of a revert.
             let same = get(&self.by_tree, tree.as_str()).into_iter();
-            same.filter(|i| self.all[*i].subject == wanted.subject).for_each(|i| add(i, How::Tree));
+            for i in same.filter(|i| self.all[*i].subject == wanted.subject) {
+                add(i, How::Tree);
+            }
         }
         if let Some((author, at)) = &wanted.author
             && let Some(same) = self.by_author.get(&(author.as_str(), *at, wanted.subject.as_str()))
         {
-            same.iter().for_each(|i| add(*i, How::Author));
+            for i in same {
+                add(*i, How::Author);
+            }
         }
         for pull in &wanted.pulls {
-            get(&self.by_pull, pull).into_iter().for_each(|i| add(i, How::PullRequest));
+            for i in get(&self.by_pull, pull) {
+                add(i, How::PullRequest);
+            }
         }
-        self.mentioning(wanted).for_each(|i| add(i, How::Trailer));
+        for i in self.mentioning(wanted) {
+            add(i, How::Trailer);
+        }
         // The commit itself is no other name of itself.
         found.remove(&self.by_commit.get(wanted.commit.as_str()).copied().unwrap_or(usize::MAX));
         self.judge(&found)

@@ -120,7 +120,7 @@ fn both_names(names: &[u8]) -> Option<(String, String)> {
         return (old == new).then_some((old, new));
     }
     let half = names.len() / 2;
-    if names.len() % 2 == 0 || names.get(half) != Some(&b' ') {
+    if names.len().is_multiple_of(2) || names.get(half) != Some(&b' ') {
         return None;
     }
     let (old, new) = (path(&names[..half], b"a/")?, path(&names[half + 1..], b"b/")?);

@@ -356,7 +356,6 @@ mod tests {
             reverted: None,
             rivals: Default::default(),
             notes: vec![],
-            reverted: None,
         });
         let all = documents(&incident, &mut |_| Facts::default());
         assert_eq!(all.len(), 2);

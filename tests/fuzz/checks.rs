@@ -23,6 +23,9 @@ use git_incident::model::{EventId, Oid, Timestamp, canonical};
 use git_incident::redact::{AllowedFinding, cut, redact};
 use git_incident::report::codeowners::Codeowners;
 use git_incident::report::workflows::recommend;
+use git_incident::search::document::Document as Searched;
+use git_incident::search::similar::{Profile as Words, likeness};
+use git_incident::search::{fingerprint, patch as touched, query, rank};
 use git_incident::store::records::line as records;
 use git_incident::validate::compare::conformance::{same_details, same_summary};
 use git_incident::validate::compare::{
@@ -46,6 +49,7 @@ pub const ALL: &[Check] = &[
     ("redaction", redaction),
     ("hook_input", hook_input),
     ("repository_files", repository_files),
+    ("search_texts", search_texts),
     ("post_mortem", post_mortem),
     ("review_diff", review_diff),
     ("document_views", document_views),
@@ -452,6 +456,24 @@ pub fn commit_links(bytes: &[u8]) {
     for hunk in patch::files(diff).iter().flat_map(|file| &file.hunks) {
         if let Some(place) = today.place(hunk) {
             assert!(1 <= place.lines.0 && place.lines.0 <= place.lines.1 && place.lines.1 <= today.len());
+        }
+    }
+}
+
+/// Any bytes as a query, a log, a patch and a hypothesis.
+pub fn search_texts(bytes: &[u8]) {
+    let touched = touched::parse(bytes);
+    assert!((0.0..=1.0).contains(&touched::likeness(&touched, &touched)));
+    let text = String::from_utf8_lossy(bytes);
+    let _ = fingerprint::prints(&text);
+    let half = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
+    let score = likeness(&Words::of(&text[..half]), &Words::of(&text[half..]), &|_| 0.5);
+    assert!((0.0..=1.0).contains(&score));
+    if let Ok(query) = query::parse(&text, Timestamp::from_millis(1_800_000_000_000)) {
+        let document =
+            Searched { fields: vec![("hypothesis".into(), text.to_string())], ..Searched::default() };
+        if let Some(found) = rank::judge(&document, &query, &|_| 1.0) {
+            assert!(found.marks.iter().all(|(from, to)| found.snippet.get(*from..*to).is_some()));
         }
     }
 }

@@ -17,12 +17,17 @@ use crate::store::{lines, travelling};
 /// A push of more commits than this is not read through; `relink` does that.
 const MOST_PUSHED: usize = 5000;
 
+/// A link that a commit asks for: of which incident, in which role and attempt, what it undoes, how that is known.
+type Asked = (Oid, Role, Option<EventId>, Vec<Oid>, How);
+
 /// What commits say, and what was asked on the way.
 pub(super) struct Reading<'s> {
     session: &'s Session,
     incidents: HashMap<Oid, Option<Incident>>,
     named: HashMap<String, Option<Oid>>,
     patches: HashMap<Oid, Option<String>>,
+    /// No other incident counts than those that are known: a foreign tracker's key is not looked for in every ledger.
+    closed: bool,
     pub(super) changes: BTreeMap<Oid, Changes>,
 }
 
@@ -33,12 +38,14 @@ impl<'s> Reading<'s> {
             incidents: HashMap::new(),
             named: HashMap::new(),
             patches: HashMap::new(),
+            closed: false,
             changes: BTreeMap::new(),
         }
     }
 
-    /// Incidents that were folded already.
+    /// Incidents that were folded already; only they count.
     pub(super) fn knowing(mut self, incidents: &[Incident]) -> Self {
+        self.closed = true;
         self.incidents = incidents.iter().filter_map(|i| Some((i.id.clone()?, Some(i.clone())))).collect();
         self
     }
@@ -49,8 +56,23 @@ impl<'s> Reading<'s> {
     }
 
     fn id_of(&mut self, text: &str) -> Option<Oid> {
-        let session = self.session;
-        self.named.entry(text.to_owned()).or_insert_with(|| session.incident_id(Some(text)).ok()).clone()
+        if let Some(known) = self.named.get(text) {
+            return known.clone();
+        }
+        let id = if self.closed { self.known_as(text) } else { self.session.incident_id(Some(text)).ok() };
+        self.named.insert(text.to_owned(), id.clone());
+        id
+    }
+
+    /// The one known incident that is called so: by the first digits of its id, or by its ticket.
+    fn known_as(&self, text: &str) -> Option<Oid> {
+        let digits = text.to_ascii_lowercase();
+        let called = |(id, incident): &(&Oid, &Option<Incident>)| {
+            is_prefix(&digits, id.as_str())
+                || incident.as_ref().is_some_and(|i| !text.is_empty() && i.ticket.eq_ignore_ascii_case(text))
+        };
+        let mut matching = self.incidents.iter().filter(called);
+        matching.next().map(|(id, _)| id.clone()).filter(|_| matching.next().is_none())
     }
 
     fn patch_of(&mut self, commit: &Oid) -> Option<String> {
@@ -68,7 +90,7 @@ impl<'s> Reading<'s> {
     /// Reads one commit. `source` is the commit it is being picked from, where git says so.
     pub(super) fn read(&mut self, commit: &Commit, source: Option<&Oid>) {
         let signs = signs(&commit.message);
-        let mut wanted: Vec<(Oid, Role, Option<EventId>, Vec<Oid>, How)> = Vec::new();
+        let mut wanted: Vec<Asked> = Vec::new();
         self.sources(commit, &signs, source, &mut wanted);
         self.reverts(commit, &signs, &mut wanted);
         for mention in &signs.mentions {
@@ -80,13 +102,7 @@ impl<'s> Reading<'s> {
     }
 
     /// What a pick or a squash brings along: the links of the commits it was made from.
-    fn sources(
-        &mut self,
-        commit: &Commit,
-        signs: &Signs,
-        source: Option<&Oid>,
-        wanted: &mut Vec<(Oid, Role, Option<EventId>, Vec<Oid>, How)>,
-    ) {
+    fn sources(&mut self, commit: &Commit, signs: &Signs, source: Option<&Oid>, wanted: &mut Vec<Asked>) {
         let named = |digits: &[String], how: How| -> Vec<(Oid, How)> {
             digits.iter().filter_map(|d| Some((self.session.full_name(d)?, how))).collect()
         };
@@ -107,12 +123,7 @@ impl<'s> Reading<'s> {
     }
 
     /// Links that a commit undoes: those of the commits it names, and those whose copy it names.
-    fn reverts(
-        &mut self,
-        commit: &Commit,
-        signs: &Signs,
-        wanted: &mut Vec<(Oid, Role, Option<EventId>, Vec<Oid>, How)>,
-    ) {
+    fn reverts(&mut self, commit: &Commit, signs: &Signs, wanted: &mut Vec<Asked>) {
         let mut undone: BTreeMap<Oid, Vec<Link>> = BTreeMap::new();
         for digits in &signs.reverts {
             let Some(target) = self.session.full_name(digits) else { continue };
@@ -195,12 +206,7 @@ impl<'s> Reading<'s> {
     }
 
     /// An incident that trailers name. A commit that changes what a linked one changes plays its part.
-    fn mention(
-        &mut self,
-        commit: &Commit,
-        mention: &Mention,
-        wanted: &mut Vec<(Oid, Role, Option<EventId>, Vec<Oid>, How)>,
-    ) {
+    fn mention(&mut self, commit: &Commit, mention: &Mention, wanted: &mut Vec<Asked>) {
         let Some(id) = self.id_of(&mention.incident) else { return };
         let Some(incident) = self.incident(&id) else { return };
         let known = incident.links.iter().any(|l| l.commit == commit.oid && !l.unlinked);
