@@ -73,12 +73,20 @@ fn row(dtype: Dtype, name: &str, elements: usize, a: &Path, b: &Path, device: &C
     let mut times: [Vec<f64>; 5] = Default::default();
     let memory = Memory::watch(|| {
         for round in 0..ROUNDS {
-            times[0].push(time(|| drop(std::hint::black_box(read(&candidate, &reference)))));
-            times[1].push(time(|| drop(std::hint::black_box(device.summary(pair, &tolerance)))));
-            times[2].push(time(|| drop(std::hint::black_box(device.details(pair, &tolerance, 5)))));
+            times[0].push(time(|| {
+                std::hint::black_box(read(&candidate, &reference));
+            }));
+            times[1].push(time(|| {
+                let _ = std::hint::black_box(device.summary(pair, &tolerance));
+            }));
+            times[2].push(time(|| {
+                let _ = std::hint::black_box(device.details(pair, &tolerance, 5));
+            }));
             // These take long and vary little.
             if round % 3 == 0 {
-                times[3].push(time(|| drop(std::hint::black_box(device.details(pair, &nothing, 5)))));
+                times[3].push(time(|| {
+                    let _ = std::hint::black_box(device.details(pair, &nothing, 5));
+                }));
                 if let Some(oracle) = &mut oracle {
                     times[4].push(oracle.round());
                 }

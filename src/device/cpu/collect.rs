@@ -31,7 +31,7 @@ pub(super) struct Collected<'a> {
     bits: [Vec<u64>; 2],
     /// Counts by the exponent field of `d`, of even and of odd elements: neighbours mostly have the same exponent, and
     /// counting it twice in a row would wait for the first count.
-    fields: Box<[[u64; FIELDS]; 2]>,
+    fields: Vec<[u64; FIELDS]>,
 }
 
 impl<'a> Collected<'a> {
@@ -46,7 +46,7 @@ impl<'a> Collected<'a> {
             steps: [0; LANES],
             marks: Box::new(Marks::new()),
             bits: [vec![0; SIZE], vec![0; SIZE]],
-            fields: Box::new([[0; FIELDS]; 2]),
+            fields: vec![[0; FIELDS]; 2],
         }
     }
 
@@ -63,7 +63,9 @@ impl<'a> Collected<'a> {
         if tiny != 0 {
             return false;
         }
-        let [even, odd] = &mut *self.fields;
+        let [even, odd] = &mut self.fields[..] else {
+            return false;
+        };
         let (pairs, last) = d.as_chunks::<2>();
         for (d, wrong) in pairs.iter().zip(wrong.as_chunks::<2>().0) {
             even[(d[0].to_bits() >> FIELD) as usize % FIELDS] += u64::from(wrong[0]);

@@ -225,6 +225,7 @@ pub fn scan<L: Load, const BITWISE: bool, const FUSED: bool>(
 }
 
 /// A block of finite numbers; says `false`, with nothing changed, where it is not.
+#[expect(clippy::needless_bitwise_bool, reason = "a branch would keep the compiler from vectors")]
 #[inline(always)]
 fn usual<L: Load, const BITWISE: bool, const FUSED: bool>(
     a: &[L::Group],

@@ -171,11 +171,11 @@ mod tests {
         );
         assert_eq!(lines(&matrix, |i| i[1] == 7), ["all mismatches are in column 7 of 256"]);
         assert_eq!(
-            lines(&matrix, |i| i[0] % 64 == 0),
+            lines(&matrix, |i| i[0].is_multiple_of(64)),
             ["mismatches fall on rows 0, 64, 128, … (every 64th)"]
         );
         assert_eq!(
-            lines(&[2, 4, 512], |i| i[2] % 64 == 0 && i[2] > 0),
+            lines(&[2, 4, 512], |i| i[2].is_multiple_of(64) && i[2] > 0),
             ["mismatches fall on axis 2 at 64, 128, 192, … (every 64th)"]
         );
         assert_eq!(
@@ -197,10 +197,10 @@ mod tests {
 
     #[test]
     fn a_heavy_index_stands_out_of_noise() {
-        let found = lines(&[100, 64], |i| i[1] == 9 || (i[0] * 64 + i[1]) % 97 == 0);
+        let found = lines(&[100, 64], |i| i[1] == 9 || (i[0] * 64 + i[1]).is_multiple_of(97));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].ends_with("of the mismatches fall on column 9"), "{found:?}");
-        let found = lines(&[100, 64], |i| i[1] % 16 == 15 || (i[0] * 64 + i[1]) % 97 == 0);
+        let found = lines(&[100, 64], |i| i[1] % 16 == 15 || (i[0] * 64 + i[1]).is_multiple_of(97));
         assert!(found[0].ends_with("fall on columns 15, 31, 47, … (every 16th)"), "{found:?}");
     }
 
@@ -208,7 +208,7 @@ mod tests {
     fn what_is_everywhere_has_no_pattern() {
         assert!(lines(&[50, 60], |_| true).is_empty());
         assert!(lines(&[50, 60], |_| false).is_empty());
-        assert!(lines(&[50, 60], |i| (i[0] * 7 + i[1] * 13) % 3 == 0).is_empty());
+        assert!(lines(&[50, 60], |i| (i[0] * 7 + i[1] * 13).is_multiple_of(3)).is_empty());
         assert!(lines(&[1], |_| true).is_empty());
         assert!(describe(&[], &[], 1).is_empty(), "a scalar");
         assert!(describe(&[1 << 30], &[Axis::default()], 5).is_empty(), "an axis that was not counted");

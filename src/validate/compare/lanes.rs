@@ -30,6 +30,7 @@ pub trait Real:
     /// Zero.
     const ZERO: Self;
     /// The magnitude.
+    #[must_use]
     fn magnitude(self) -> Self;
     /// As f64, exactly.
     fn wide(self) -> f64;

@@ -144,6 +144,10 @@ impl<'a> Change<'a> {
     }
 
     /// Changes decoded numbers, the first of which stands at `at`; says whether any is another one then.
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "a method's path is of one lifetime of tensors, the closure of any"
+    )]
     fn apply(&self, candidate: &Tensor<'_>, at: u64, numbers: Numbers<'_>) -> bool {
         let whole = !is_float(candidate.dtype);
         let up = matches!(self, Self::Scaled { up: true });

@@ -137,6 +137,7 @@ fn judge(pair: Pair<'_>, tolerance: &Tolerance, position: u64) -> One {
     one
 }
 
+#[expect(clippy::float_cmp, reason = "equality is what is specified")]
 fn real(a: f64, b: f64, d: f64, within: bool, relative: f64, same_bits: bool, tolerance: &Tolerance) -> One {
     let finite = a.is_finite() && b.is_finite();
     let both_nan = a.is_nan() && b.is_nan();

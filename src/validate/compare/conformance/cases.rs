@@ -231,10 +231,9 @@ fn draw(dtype: Dtype, style: Style, random: &mut Random) -> u64 {
     let top = (1_u64 << exponent) - 1;
     match style {
         Style::Bits => any,
-        // Between a half and four.
-        Style::Near | Style::Few => sign | (bias - 1 + any % 3) << mantissa | fraction,
         Style::Same if random.one_in(40) => top << mantissa | fraction | 1,
-        Style::Same => sign | (bias - 1 + any % 3) << mantissa | fraction,
+        // Between a half and four.
+        Style::Near | Style::Few | Style::Same => sign | (bias - 1 + any % 3) << mantissa | fraction,
         Style::Ties => sign | (bias + any % 2) << mantissa,
         Style::Tiny => sign | (any % 3) << mantissa | fraction,
         Style::Special => {
