@@ -242,7 +242,6 @@ fn what_cannot_be_compared_is_refused() {
         ("compare a.npy a.npy --block 4", 2, "--block needs"),
         ("compare a.npy a.npy --slack 1", 2, "--policy baseline only"),
         ("compare a.npy a.npy --policy bitwise --rtol 0", 2, "--policy allclose only"),
-        ("compare a.npy a.npy --device cuda", 1, "on a GPU"),
     ] {
         place.typed(line).refuses(exit).says(says).never_says("\u{1b}");
     }

@@ -35,6 +35,53 @@ fn no_driver_is_no_trouble() {
     ran.says("no GPU can be used here").says("CUDA");
 }
 
+/// A file of NumPy's format with these numbers.
+fn npy(path: &std::path::Path, numbers: &[f32]) {
+    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({},), }}", numbers.len());
+    while (header.len() + 11) % 64 != 0 {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
+    std::fs::write(path, bytes).expect("written");
+}
+
+#[test]
+fn a_comparison_is_the_same_on_the_device_and_says_where_it_was_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (a, b) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
+    let right: Vec<f32> = (0_u16..1000).map(f32::from).collect();
+    let mut wrong = right.clone();
+    (wrong[70], wrong[700], wrong[999]) = (f32::NAN, 1e30, -5.0);
+    npy(&a, &right);
+    npy(&b, &wrong);
+    let compare = |device: &str, emulated: bool| {
+        let mut command = program();
+        if emulated {
+            emulator::on(&mut command);
+        }
+        command.current_dir(folder.path()).args(["--json", "compare", "a.npy", "b.npy", "--device", device]);
+        finish(command.output())
+    };
+    let (there, here) = (compare("cuda", true).json(), compare("cpu", false).json());
+    for key in ["verdict", "elements", "mismatches", "max_abs", "max_rel", "nan", "inf", "worst"] {
+        assert!(!here[key].is_null(), "{key} in {here}");
+        assert_eq!(there[key], here[key], "{key}");
+    }
+    assert_eq!(there["mismatches"], 3);
+    assert!(there.to_string().contains("emulated"), "{there}");
+    // Nothing takes the emulated device by itself.
+    assert!(!compare("auto", true).json().to_string().contains("emulated"));
+    // Without a driver it is refused and said; a machine with a GPU may run this, too.
+    let none = compare("cuda", false);
+    if none.json().get("error").is_some() {
+        none.refuses(1).says("no GPU can be used here");
+    }
+}
+
 #[test]
 fn the_emulated_device_says_what_it_is() {
     let view = probe("").expect(0).json();

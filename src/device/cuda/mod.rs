@@ -179,7 +179,7 @@ fn describe(device: sys::CUdevice, ordinal: u32) -> Result<Info> {
         ordinal,
         emulated: name == EMULATED,
         name,
-        uuid: uuid_text(uuid.bytes.map(|b| b.cast_unsigned())),
+        uuid: uuid_text(uuid.bytes.map(|b| b.to_ne_bytes()[0])),
         driver,
         capability: attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)? * 10
             + attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
@@ -193,7 +193,7 @@ fn describe(device: sys::CUdevice, ordinal: u32) -> Result<Info> {
 
 /// As `nvidia-smi` writes it.
 fn uuid_text(bytes: [u8; 16]) -> String {
-    let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+    let hex = bytes.iter().fold(String::new(), |hex, b| hex + &format!("{b:02x}"));
     format!("GPU-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 

@@ -144,7 +144,7 @@ pub fn compile(source: &str, name: &str, options: &[String]) -> Result<Compiled>
             name: format!("{:?}", e.0),
             text: String::new(),
         })?;
-        let bytes: Vec<u8> = ptx.iter().map(|c| c.cast_unsigned()).take_while(|b| *b != 0).collect();
+        let bytes: Vec<u8> = ptx.iter().map(|c| c.to_ne_bytes()[0]).take_while(|b| *b != 0).collect();
         let ptx = String::from_utf8(bytes).map_err(|_| CudaError::plain("the compiler's PTX is no text"))?;
         Ok(Compiled { ptx, log })
     }
@@ -170,7 +170,7 @@ impl Program {
         let bytes: Vec<u8> = log
             .unwrap_or_default()
             .iter()
-            .map(|c| c.cast_unsigned())
+            .map(|c| c.to_ne_bytes()[0])
             .take_while(|b| *b != 0)
             .take(LOG)
             .collect();

@@ -55,7 +55,9 @@ fn one(on: &Comparator, kind: &'static str, size: usize, elements: u64) -> Resul
 
     let found = on.kernels.summary(gpu, &part, &tolerance)?;
     let mut total = super::Partial::default();
-    found.iter().for_each(|partial| total.join(partial));
+    for partial in &found {
+        total.join(partial);
+    }
     let summary = total.finish(elements);
     if summary.mismatches != 0 || summary.finite != elements || summary.max_abs == 0.0 {
         return Err(CudaError::plain(format!("the first pass of {kind} does not count right: {summary:?}")));

@@ -100,7 +100,7 @@ impl Comparator {
         worst: usize,
     ) -> super::Result<Details> {
         let shape = &pair.reference.shape;
-        let collected = self.kernels.collector(&self.gpu, shape, LONGEST_AXIS)?;
+        let collected = Kernels::collector(&self.gpu, shape, LONGEST_AXIS)?;
         let (mut finite, mut others) = (Vec::new(), Vec::new());
         self.each_part(prepared, |part| {
             self.kernels.details(part, tolerance, prepared.steps, &collected)?;

@@ -130,7 +130,7 @@ impl Kernels {
     }
 
     /// Room for the details of a shape; axes longer than `longest` are not counted.
-    pub(super) fn collector(&self, gpu: &Gpu, shape: &[u64], longest: u64) -> Result<Collector> {
+    pub(super) fn collector(gpu: &Gpu, shape: &[u64], longest: u64) -> Result<Collector> {
         let mut offsets = Vec::with_capacity(shape.len());
         let mut total = 0;
         for &length in shape {
