@@ -165,7 +165,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn log(lines: &[&str]) -> Log {
-        let text = lines.iter().fold(String::new(), |text, line| text + "=========" + line + "\n");
+        let text: String = lines.iter().flat_map(|line| ["=========", *line, "\n"]).collect();
         read(text.as_bytes())
     }
 
