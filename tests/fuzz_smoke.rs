@@ -99,7 +99,7 @@ fn seeds_of(name: &str) -> Vec<Vec<u8>> {
 fn every_target_holds_on_a_fixed_number_of_inputs() {
     let lanes = [0, 1].map(|lane| {
         std::thread::spawn(move || {
-            for (name, check) in checks::ALL.into_iter().skip(lane).step_by(2) {
+            for (name, check) in checks::ALL.iter().skip(lane).step_by(2) {
                 let seeds = seeds_of(name);
                 let mut dice = Dice(name.len() as u64 + 99);
                 let slow = ["ledger_fold", "ledger_union", "post_mortem", "review_diff", "document_views"];

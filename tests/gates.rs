@@ -375,3 +375,29 @@ fn what_cannot_be_judged_is_said_and_refused() {
         ran.says(says);
     }
 }
+
+#[test]
+fn a_person_at_a_terminal_sees_time_pass() {
+    let (repo, _bare) = with_gates(
+        "[[gate]]\nid = \"slow\"\nkind = \"command\"\nrun = \"sleep 3\"\n[[gate]]\nid = \"next\"\nkind = \"command\"\nrun = \"true\"\n",
+    );
+    repo.incident(&["trust", "--yes"]).expect(0);
+    let script = "import pty, sys\nsys.exit(pty.spawn(['git-incident', 'validate']) >> 8)";
+    let seen = repo.run("python3", &["-c", script]).expect(0);
+    assert!(seen.stdout.contains("\r\u{1b}[Kslow: 1"), "{:?}", seen.stdout);
+    assert!(seen.stdout.contains("; 1 more gate"), "{:?}", seen.stdout);
+}
+
+#[test]
+fn a_failure_can_be_seen_by_hand() {
+    let (repo, _bare) = with_gates(
+        "[[gate]]\nid = \"unit\"\nkind = \"command\"\nprepare = \"touch made\"\nrun = \"test -e made && echo it\\\\'s wrong >&2 && exit 3\"\n",
+    );
+    repo.incident(&["trust", "--yes"]).expect(0);
+    let ran = repo.incident(&["validate"]).expect(4);
+    let by_hand =
+        ran.stderr.lines().chain(ran.stdout.lines()).find_map(|l| l.split_once("by hand: ")).unwrap().1;
+    let seen = repo.run("sh", &["-c", by_hand]);
+    assert_eq!(seen.status, 3, "{by_hand}: {}", seen.stderr);
+    let _ = seen.says("it's wrong");
+}

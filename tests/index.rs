@@ -152,7 +152,7 @@ fn what_was_purged_is_in_no_file_of_it() {
     let attempt = view["attempts"][1]["id"].as_str().expect("an id").to_owned();
     let note = view["attempts"][1]["notes"][0]["id"].as_str().unwrap_or_default().to_owned();
     for event in [attempt, note].iter().filter(|e| !e.is_empty()) {
-        let ran = repo.incident(&["purge", "--event", event, "--yes"]);
+        let ran = repo.incident(&["purge", "text", event, "--yes"]);
         if ran.status != 0 {
             ran.expect(0);
         }

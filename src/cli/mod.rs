@@ -1,6 +1,7 @@
 //! Row 5: the command line. Printing happens here alone; one file per subcommand in [`cmd`].
 
 pub mod cmd;
+pub mod live;
 pub mod reply;
 pub mod ui;
 

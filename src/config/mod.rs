@@ -33,7 +33,7 @@ pub use budget::Budget;
 pub use decimal::{Decimal, Money};
 pub use environment::Environment;
 pub use evidence::Evidence;
-pub use gate::{Device, Gate, GateKind, Policy};
+pub use gate::{Compare, Device, Gate, GateKind, Policy};
 pub use on_hang::OnHang;
 pub use postmortem::{Postmortem, Profile};
 pub use pre_push::{PrePush, PushMode, Unavailable};

@@ -72,7 +72,50 @@ impl<'a, 'i> Section<'a, 'i> {
             .add(value.span().start, format!("\"{key}\" in {} must be {expected}, not {found}", self.name));
     }
 
-    fn invalid(&mut self, key: &str, value: &Spanned<DeValue<'_>>, why: &str) {
+    /// Reads an array of tables, each as a section of its own; what is no table is reported.
+    pub(super) fn tables<T>(
+        &mut self,
+        key: &'static str,
+        name: &'static str,
+        most: usize,
+        mut read: impl FnMut(Section<'_, 'i>) -> Option<T>,
+    ) -> Vec<T> {
+        let Some(value) = self.value(key) else {
+            return Vec::new();
+        };
+        let Some(array) = value.get_ref().as_array() else {
+            self.wrong_type(key, value, "an array of tables");
+            return Vec::new();
+        };
+        if array.len() > most {
+            self.invalid(key, value, &format!("has {} entries; at most {most} are read", array.len()));
+            return Vec::new();
+        }
+        let mut list = Vec::with_capacity(array.len());
+        for item in array {
+            match item.get_ref().as_table() {
+                Some(table) => {
+                    list.extend(read(Section::new(table, item.span().start, name, self.problems)));
+                }
+                None => self.wrong_type(key, item, "an array of tables"),
+            }
+        }
+        list
+    }
+
+    /// Every key that was not asked for, with its value: for tables whose keys are names that people choose.
+    pub(super) fn rest(self) -> (Vec<(&'a str, &'a Spanned<DeValue<'i>>)>, &'a mut Problems) {
+        let rest = self
+            .table
+            .iter()
+            .filter(|(key, _)| !self.asked.contains(&key.get_ref().as_ref()))
+            .map(|(key, value)| (key.get_ref().as_ref(), value))
+            .collect();
+        (rest, self.problems)
+    }
+
+    /// Reports what is wrong with a value of this table.
+    pub(super) fn invalid(&mut self, key: &str, value: &Spanned<DeValue<'_>>, why: &str) {
         self.problems.add(value.span().start, format!("\"{key}\" in {} {why}", self.name));
     }
 

@@ -194,6 +194,8 @@ fn all_problems_are_listed_in_the_order_of_the_file() {
 #[test]
 fn each_mistake_is_named() {
     let gate = |rest: &str| format!("[[gate]]\nid = \"a\"\nkind = \"command\"\nrun = \"x\"\n{rest}\n");
+    let build = |rest: &str| gate(rest).replace("\"command\"", "\"build\"");
+    let sanitizer = |rest: &str| gate(rest).replace("\"command\"", "\"sanitizer\"");
     let cases = [
         (
             "[pre-push]\nmode = \"enforced\"".to_owned(),
@@ -233,6 +235,24 @@ fn each_mistake_is_named() {
         (gate("gpus = 1"), "needs a device that is a GPU"),
         (gate("device = \"tpu\""), "must be any, cpu, cuda, hip, emulated or custom:"),
         (gate("device = \"custom: \""), "must be any, cpu, cuda, hip, emulated or custom:"),
+        (gate("max-spills = 0"), ":5:1: \"max-spills\" has no meaning for a gate of kind \"command\""),
+        (gate("tools = [\"memcheck\"]"), ":5:1: \"tools\" has no meaning for a gate of kind \"command\""),
+        (build(""), ":3:8: a gate of kind \"build\" without a limit checks nothing"),
+        (build("max-spills = -1"), "must be between 0 and"),
+        (build("max-shared = \"48 KiB\""), "must be a size"),
+        (build("max-registers = 0"), "must be between 1 and 1024"),
+        (build("max-spills = 0\nptx = \"k.ptx\""), ":6:7: \"ptx\" needs \"arch\""),
+        (build("max-spills = 0\nptx = \"k.ptx\"\narch = [\"gfx942\"]"), "PTX is assembled for sm_"),
+        (build("max-spills = 0\narch = [\"sm_90 -o x\"]"), "must be an architecture"),
+        (
+            build("max-spills = 0\nptx = \"k.ptx\"\nlog = \"l\"\narch = [\"sm_90\"]"),
+            ":7:1: \"log\" and \"ptx\"",
+        ),
+        (build("max-spills = 0\nlog = \"../l\""), "must stay inside"),
+        (build("max-binary = \"1MiB\""), "\"max-binary\" needs \"binary\""),
+        (build("max-spills = 0\nbinary = \"k.o\""), "\"binary\" needs \"max-binary\""),
+        (sanitizer("tools = [\"leakcheck\"]"), "must be one of memcheck, racecheck, initcheck, synccheck"),
+        (sanitizer("tools = []"), "nothing would be checked"),
         (gate("run = \"y\""), "duplicate key"),
         ("[[gate]]\nid = \"a\"\nkind = \"command\"".into(), ":1:1: a gate of kind \"command\" needs \"run\""),
         (

@@ -1,9 +1,9 @@
 //! Ask one program one question, with a limit on time and on the size of the answer.
 
-use std::io::Read as _;
+use std::io::{PipeReader, Read as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -33,29 +33,40 @@ fn find_in(path: &std::ffi::OsStr, name: &str) -> Option<PathBuf> {
         })
 }
 
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum Silence {
+    /// The program could not be started.
+    NotStarted(std::io::Error),
+    /// It did not end in time, and was killed.
+    TooLong,
+    /// It ended otherwise than with status 0.
+    Ended {
+        /// Its status or signal, in words.
+        how: String,
+        /// What it had said.
+        said: String,
+    },
+}
+
 /// What `program` prints on both streams; `None` unless it ends with status 0 within `limit`.
+pub(super) fn ask(program: &Path, arguments: &[&str], limit: Duration) -> Option<String> {
+    put(program, arguments, limit).ok()
+}
+
+/// What `program` prints on both streams, if it ends with status 0 within `limit`.
 ///
 /// It gets no input and a C locale. When the time is over its whole process group is killed.
-pub(super) fn ask(program: &Path, arguments: &[&str], limit: Duration) -> Option<String> {
+pub(super) fn put(program: &Path, arguments: &[&str], limit: Duration) -> Result<String, Silence> {
+    use std::os::unix::process::ExitStatusExt as _;
     let deadline = Instant::now() + limit;
-    let (mut reader, writer) = std::io::pipe().ok()?;
-    let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .stdout(writer.try_clone().ok()?)
-        .stderr(writer)
-        .process_group(0);
-    let mut child = command.spawn().ok()?;
-    // The command still owns our copies of the writing end; without this the pipe never ends.
-    drop(command);
+    let (mut child, mut reader) = start(program, arguments).map_err(Silence::NotStarted)?;
 
     let mut answer = Vec::new();
     let mut chunk = [0_u8; 4096];
     while answer.len() < LARGEST {
         let left = deadline.saturating_duration_since(Instant::now());
-        let wait = rustix::time::Timespec::try_from(left).ok()?;
+        let Ok(wait) = rustix::time::Timespec::try_from(left) else { break };
         let mut ready = [PollFd::new(&reader, PollFlags::IN)];
         match poll(&mut ready, Some(&wait)) {
             Err(rustix::io::Errno::INTR) => continue,
@@ -87,10 +98,34 @@ pub(super) fn ask(program: &Path, arguments: &[&str], limit: Duration) -> Option
             }
             std::thread::sleep(Duration::from_millis(4));
         }
-        return None;
+        return Err(Silence::TooLong);
     };
     answer.truncate(LARGEST);
-    status.success().then(|| String::from_utf8_lossy(&answer).into_owned())
+    let said = String::from_utf8_lossy(&answer).into_owned();
+    if status.success() {
+        return Ok(said);
+    }
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("status {code}"),
+        (_, Some(signal)) => format!("signal {signal}"),
+        _ => "no status".to_owned(),
+    };
+    Err(Silence::Ended { how, said })
+}
+
+/// Starts it in a group of its own, with both its streams in one pipe.
+fn start(program: &Path, arguments: &[&str]) -> std::io::Result<(Child, PipeReader)> {
+    let (reader, writer) = std::io::pipe()?;
+    // The command owns our copies of the writing end; it must go before the pipe can end.
+    let child = Command::new(program)
+        .args(arguments)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer)
+        .process_group(0)
+        .spawn()?;
+    Ok((child, reader))
 }
 
 #[cfg(test)]

@@ -5,5 +5,6 @@ pub mod debuglog;
 pub mod diff;
 pub mod lint;
 pub mod page;
+mod pattern;
 pub mod postmortem;
 pub mod render;

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::program::Git;
+use super::whole::{self, Access};
 use crate::model::{Error, Result};
 
 /// The name of our driver in the configuration.
@@ -142,9 +143,8 @@ fn write(file: &PathBuf, text: &str) -> Result<()> {
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder)?;
         }
-        let new = file.with_extension("git-incident-new");
-        fs::write(&new, text)?;
-        fs::rename(&new, file)
+        let access = fs::metadata(file).map_or(Access::Umask, |meta| Access::As(meta.permissions()));
+        whole::replace(file, text.as_bytes(), access)
     };
     done().map_err(|e| trouble(file, &e))
 }

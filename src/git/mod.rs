@@ -19,14 +19,16 @@ pub mod notes;
 pub mod pairs;
 pub mod partial;
 pub mod program;
+pub mod push_target;
 pub mod refs;
-pub mod remote;
 pub mod remote_url;
-pub mod remotes;
 pub mod repo;
 pub mod setup;
+pub mod signing;
 pub mod snapshot;
 pub mod trailers;
+pub mod transport;
+pub mod whole;
 pub mod worktree;
 
 pub use repo::Repo;

@@ -10,14 +10,22 @@ use crate::config::PushMode;
 use crate::model::status::Verdict;
 use crate::model::{Error, Kind, Oid, Result};
 use crate::session::Session;
-use crate::session::validate::{Options, Report, Subject};
+use crate::session::validate::{Options, Progress, Report, Subject};
 use crate::validate::push::{self, Matter, Update};
 use crate::validate::verdict::{combine, exit_code};
 
 use super::{Line, Say, Tone, say_error, table};
 
 /// Judges a push. Returns the exit status: git lets the push go on only for 0.
-pub fn run(session: &Session, arguments: &[String], input: &[u8], say: Say<'_>) -> i32 {
+///
+/// `watch` is shown what happens while gates run; whole lines go to `say`.
+pub fn run(
+    session: &Session,
+    arguments: &[String],
+    input: &[u8],
+    watch: &mut dyn FnMut(Progress<'_>),
+    say: Say<'_>,
+) -> i32 {
     let name = arguments.first().map_or("", String::as_str);
     let url = arguments.get(1).map_or("", String::as_str);
     let remote = (!name.is_empty() && !push::is_url(name, url)).then_some(name);
@@ -39,7 +47,7 @@ pub fn run(session: &Session, arguments: &[String], input: &[u8], say: Say<'_>) 
         }
     }
     link(session, remote, &push.updates, say);
-    let exit = worst(exit, judge(session, &subjects, say));
+    let exit = worst(exit, judge(session, &subjects, watch, say));
     if let Some(remote) = remote.filter(|_| exit == 0) {
         let only_notes = push.updates.iter().all(|update| update.matter() == Matter::Notebook);
         if !only_notes && session.syncs_with_pushes() {
@@ -127,15 +135,11 @@ fn refuse(mode: PushMode, error: &Error, say: Say<'_>) -> i32 {
     }
 }
 
-fn judge(session: &Session, subjects: &[Subject], say: Say<'_>) -> i32 {
+fn judge(session: &Session, subjects: &[Subject], watch: &mut dyn FnMut(Progress<'_>), say: Say<'_>) -> i32 {
     let policies: Vec<_> = subjects.iter().map(|s| session.push_policy(s)).collect();
     let inline = policies.iter().flatten().map(|p| p.inline).min().unwrap_or_default();
     let options = Options { deadline: Some(Instant::now() + inline), failures_stand: false };
-    let reports = session.validate(subjects, options, &mut |progress| {
-        if let Some(line) = table::progress(&progress) {
-            say(line);
-        }
-    });
+    let reports = session.validate(subjects, options, watch);
     let mut exit = 0;
     let mut waiting = Vec::new();
     for (report, policy) in reports.iter().zip(&policies) {

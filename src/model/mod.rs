@@ -1,9 +1,11 @@
 //! The words everything else is written in: errors, ids, times, outcomes, and the state of an incident.
 
+pub mod annotation;
 pub mod canonical;
 pub mod change;
 pub mod command_line;
 pub mod describe;
+pub mod dtype;
 pub mod error;
 pub mod id;
 pub mod incident;

@@ -47,7 +47,7 @@ const SAME: &[&str] = &[
     "precision rounding round accuracy truncation truncated truncate",
     "accumulate accumulator accumulation accumulates sum summation summed reduction reduce reduces",
     "half fp16 float16 f16",
-    "single fp32 float32 f32",
+    "single fp32 float32 f32 float",
     "bfloat bf16 bfloat16",
     "double64 fp64 float64 f64",
     "fp8 e4m3 e5m2 float8",
@@ -102,7 +102,9 @@ const SAME: &[&str] = &[
     "tolerance tolerances atol rtol threshold epsilon eps",
     "network fabric interconnect infiniband ib rdma",
     "nvlink link links",
-    "temperature thermal throttle throttled throttling clock clocks overheating heat",
+    "temperature thermal overheating heat hot cooling",
+    "throttle throttled throttling",
+    "clock clocks frequency frequencies",
     "disk filesystem volume nfs",
     "container docker image pod",
     "node host machine server box",
@@ -182,6 +184,24 @@ const RIVALS: &[&str] = &[
     "integer long",
 ];
 
+/// Phrases, in terms, that say what one word says.
+const PHRASES: &[(&str, &str)] = &[
+    ("out of bound", "outofbounds"),
+    ("not a number", "nan"),
+    ("out of memori", "outofmemory"),
+    ("left out", "missing"),
+    ("leav out", "missing"),
+    ("too soon", "early"),
+    ("too earli", "early"),
+    ("too late", "late"),
+    ("not deterministic", "nondeterministic"),
+    ("tim out", "timeout"),
+    ("run out", "exhausted"),
+    ("no long", "missing"),
+    ("shut down", "stop"),
+    ("at random", "random"),
+];
+
 struct Tables {
     weight: HashMap<String, f64>,
     same: HashMap<String, String>,
@@ -240,22 +260,13 @@ pub fn concepts(text: &str) -> Vec<(String, f64)> {
     let mut found: Vec<(String, f64)> = Vec::with_capacity(terms.len());
     let mut at = 0;
     while at < terms.len() {
-        // `out of bounds`, `not a number` and `out of memory` are one word each.
-        let joined = [("out", "of", "bound"), ("not", "a", "number"), ("out", "of", "memori")].iter().find(
-            |(a, b, c)| {
-                terms[at] == *a
-                    && terms.get(at + 1).is_some_and(|t| t == b)
-                    && terms.get(at + 2).is_some_and(|t| t == c)
-            },
-        );
-        if let Some((_, _, c)) = joined {
-            let whole = match *c {
-                "bound" => "outofbounds",
-                "number" => "notanumber",
-                _ => "outofmemory",
-            };
-            found.push((concept(&term(whole)).to_owned(), 1.0));
-            at += 3;
+        // `out of bounds`, `left out` and the like are one word each.
+        let joined = PHRASES.iter().find(|(phrase, _)| {
+            phrase.split(' ').enumerate().all(|(n, word)| terms.get(at + n).is_some_and(|t| t == word))
+        });
+        if let Some((phrase, means)) = joined {
+            found.push((concept(&super::words::term(means)).to_owned(), 1.0));
+            at += phrase.split(' ').count();
             continue;
         }
         let term = &terms[at];

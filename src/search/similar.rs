@@ -9,7 +9,12 @@ use super::concepts::{concepts, rivals, weight};
 use super::words;
 
 /// Texts that are at least this alike are taken for the same hypothesis.
-pub const MATCH: f64 = 0.44;
+pub const MATCH: f64 = 0.4;
+
+/// What is left of the likeness of texts that exclude each other, for each way in which they do.
+const CONFLICT: f64 = 0.7;
+/// What is left of that of texts that are built alike around different words.
+const CONTRAST: f64 = 0.62;
 
 /// A text, ready to be compared.
 #[derive(Debug, Clone, Default)]
@@ -80,31 +85,76 @@ pub fn likeness(one: &Profile, other: &Profile, rarity: &dyn Fn(&str) -> f64) ->
     }
     let value = |concept: &str, weight: f64| weight * rarity(concept).clamp(0.05, 1.0);
     let total = |p: &Profile| p.concepts.iter().map(|(c, w)| value(c, *w)).sum::<f64>();
-    let shared: f64 = one
-        .concepts
-        .iter()
-        .map(|(concept, weight)| match other.concepts.get(concept) {
-            Some(_) => value(concept, *weight),
-            // A word that is nearly the same counts for most of itself: typos, `unmasked` and `mask`.
-            None => {
-                let near = other
-                    .concepts
-                    .keys()
-                    .filter(|c| !one.concepts.contains_key(*c))
-                    .map(|c| spelled_alike(concept, c))
-                    .fold(0.0, f64::max);
-                if near >= 0.6 { 0.8 * near * value(concept, *weight) } else { 0.0 }
-            }
-        })
-        .sum();
+    let (shared, apart_one) = held_against(one, other, &value);
+    let (_, apart_other) = held_against(other, one, &value);
     let (a, b) = (shared / total(one).max(1e-9), shared / total(other).max(1e-9));
     // A short text inside of a long one is alike, but less so than two of one length.
     let (less, more) = (a.min(b).min(1.0), a.max(b).min(1.0));
     let mut score = 0.5 * less + 0.5 * more;
     for _ in 0..conflicts(one, other) {
-        score *= 0.72;
+        score *= CONFLICT;
+    }
+    // `the scale is transposed` and `the scale is too small`: who says the same again says it in other words, and who
+    // uses the same words around another one means the other one.
+    if apart_one.min(apart_other) >= 0.4 && longest_common(&one.plain, &other.plain) >= 3 {
+        score *= CONTRAST;
     }
     score.clamp(0.0, 0.99)
+}
+
+/// How much of one text's concepts the other one shares, and how much it has nothing of.
+fn held_against(one: &Profile, other: &Profile, value: &dyn Fn(&str, f64) -> f64) -> (f64, f64) {
+    let (mut shared, mut apart) = (0.0, 0.0_f64);
+    for (concept, weight) in &one.concepts {
+        if other.concepts.contains_key(concept) {
+            shared += value(concept, *weight);
+            continue;
+        }
+        // A word that is nearly the same counts for most of itself: typos, `unmasked` and `mask`.
+        let near = other
+            .concepts
+            .keys()
+            .filter(|c| !one.concepts.contains_key(*c))
+            .map(|c| spelled_alike(concept, c))
+            .fold(0.0, f64::max);
+        if near >= 0.6 {
+            shared += 0.8 * near * value(concept, *weight);
+        } else {
+            apart = apart.max(value(concept, *weight));
+        }
+    }
+    (shared, apart)
+}
+
+/// The most terms that stand side by side in both texts, in one order.
+fn longest_common(one: &[String], other: &[String]) -> usize {
+    // Hypotheses are sentences; nobody compares books word by word.
+    let (one, other) = (&one[..one.len().min(200)], &other[..other.len().min(200)]);
+    let mut best = 0;
+    let mut row = vec![0_usize; other.len() + 1];
+    for a in one {
+        let mut diagonal = 0;
+        for (n, b) in other.iter().enumerate() {
+            let former = row[n + 1];
+            row[n + 1] = if a == b { diagonal + 1 } else { 0 };
+            best = best.max(row[n + 1]);
+            diagonal = former;
+        }
+    }
+    best
+}
+
+/// What stands on either side of each `to`: `device`, `host`.
+fn directions(profile: &Profile) -> BTreeSet<(&str, &str)> {
+    let says = |t: &&String| weight(t) > 0.0;
+    let terms = &profile.plain;
+    let mut found = BTreeSet::new();
+    for (at, _) in terms.iter().enumerate().filter(|(_, t)| *t == "to") {
+        let from = terms[..at].iter().rev().take(2).find(says);
+        let to = terms[at + 1..].iter().take(2).find(says);
+        found.extend(from.zip(to).map(|(a, b)| (a.as_str(), b.as_str())));
+    }
+    found
 }
 
 /// In how many ways two texts exclude each other.
@@ -114,9 +164,13 @@ fn conflicts(one: &Profile, other: &Profile) -> usize {
         a.iter().filter(|(group, mine)| b.get(group).is_some_and(|theirs| mine.is_disjoint(theirs))).count();
     let apart =
         |x: &BTreeSet<String>, y: &BTreeSet<String>| !x.is_empty() && !y.is_empty() && x.is_disjoint(y);
+    // `device to host` and `host to device`.
+    let (ways, theirs) = (directions(one), directions(other));
+    let turned = ways.iter().any(|(from, to)| theirs.contains(&(*to, *from)));
     rivals
         + usize::from(apart(&one.numbers, &other.numbers))
-        + usize::from(apart(&one.letters, &other.letters))
+        + 2 * usize::from(apart(&one.letters, &other.letters))
+        + 3 * usize::from(turned)
 }
 
 /// Dice's coefficient of the letter triples of two words.

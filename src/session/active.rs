@@ -1,11 +1,10 @@
 //! What is active in this worktree: an incident, and an attempt of it. Disposable local state.
 
-use std::io::Write;
-
 use serde::{Deserialize, Serialize};
 
 use super::Session;
 use crate::git::lock;
+use crate::git::whole::{self, Access};
 use crate::model::{Error, EventId, Oid, Result};
 
 /// What is active.
@@ -34,13 +33,7 @@ impl Session {
         let directory = lock::own_directory(self.repo.git_dir())?;
         let text = serde_json::to_vec(active)
             .map_err(|e| Error::bug("the active incident cannot be written as JSON").because(e))?;
-        let write = || -> std::io::Result<()> {
-            let mut file = tempfile::Builder::new().prefix("active").tempfile_in(&directory)?;
-            file.write_all(&text)?;
-            file.persist(directory.join("active")).map_err(|e| e.error)?;
-            Ok(())
-        };
-        write().map_err(|e| {
+        whole::replace(&directory.join("active"), &text, Access::Umask).map_err(|e| {
             Error::refused(format!("{} cannot be written", directory.display()))
                 .because(e)
                 .hint("check that the repository is writable and the disk is not full")

@@ -7,7 +7,9 @@ pub mod budget;
 pub mod causes;
 pub mod checking;
 pub mod closing;
+pub mod compare;
 pub mod demo;
+pub mod devices;
 pub mod doctor;
 pub mod documents;
 pub mod duration;
@@ -16,6 +18,7 @@ pub mod identity;
 pub mod import;
 pub mod integrity;
 pub mod keep;
+pub mod launching;
 pub mod linking;
 pub mod locate;
 pub mod opening;
@@ -28,6 +31,7 @@ pub mod repro;
 pub mod review;
 pub mod running;
 pub mod searching;
+pub mod signing;
 pub mod sync;
 pub mod tried;
 pub mod trust;
@@ -226,18 +230,6 @@ impl Session {
         let appended = ledger::append(&self.repo, &self.writer()?, incident, evidence, build)?;
         maintenance::hand_over(&self.repo);
         Ok(appended)
-    }
-
-    /// Adds a validation record.
-    ///
-    /// # Errors
-    /// The repository cannot be written.
-    pub fn add_record(
-        &self,
-        descriptor: &crate::store::records::Descriptor,
-        record: crate::store::records::Record,
-    ) -> Result<Oid> {
-        crate::store::records::add(&self.repo, &self.writer()?, descriptor, record)
     }
 
     /// An incident, folded.

@@ -10,7 +10,7 @@ use crate::forge::decide::Extras;
 use crate::forge::open::Broken;
 use crate::forge::token::{self, Places};
 use crate::forge::{Decision, Forge, Opened, Repository, Request, Wish, host};
-use crate::git::remotes::{self, RemotePlace, Settings};
+use crate::git::push_target::{self, RemotePlace, Settings};
 use crate::git::{credentials, program::Git};
 use crate::model::incident::Incident;
 use crate::model::{Error, Oid, Result, canonical};
@@ -176,7 +176,7 @@ impl Session {
         let other = match (&options.repository, &base_remote) {
             (Some(named), _) => Some(named_repository(named)?),
             (None, Some(remote)) => {
-                let place = remotes::place(&git, &settings, remote)?;
+                let place = push_target::place(&git, &settings, remote)?;
                 if place.hosted.host == head.place.hosted.host {
                     Some(Repository { owner: place.hosted.owner, name: place.hosted.name })
                 } else {
@@ -187,7 +187,7 @@ impl Session {
             (None, None) => None,
         };
         let set = std::env::var(host::VARIABLE).ok().filter(|v| !v.trim().is_empty());
-        let personal = if set.is_none() { remotes::personal_setting(&git, host::SETTING) } else { None };
+        let personal = if set.is_none() { push_target::personal_setting(&git, host::SETTING) } else { None };
         let named = set.as_deref().map(|v| (host::VARIABLE, v));
         let named = named.or_else(|| personal.as_deref().map(|v| (host::SETTING, v)));
         let api = host::api(&head.place.hosted, named)?;
@@ -293,7 +293,7 @@ impl Session {
                 .hint("name one: git remote add origin https://github.com/OWNER/NAME.git")
                 .hint(format!("then push: git push -u origin {branch}"))
         })?;
-        let place = remotes::place(git, settings, &target.remote)?;
+        let place = push_target::place(git, settings, &target.remote)?;
         Ok(Head { branch, tip, remote: target.remote, there: target.branch, place })
     }
 
@@ -332,7 +332,7 @@ impl Session {
             }
             return Ok(NotesState { state: "unknown", send, fetch: String::new() });
         }
-        let there = remotes::refs_there(git, &head.place, &[&name, NOTES[0], NOTES[1]])?;
+        let there = push_target::refs_there(git, &head.place, &[&name, NOTES[0], NOTES[1]])?;
         let refuse = |what: String| {
             Err(Error::refused(what).because("nothing is pushed from here").hint(push.clone()))
         };

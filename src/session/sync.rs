@@ -7,7 +7,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::{Session, identity};
 use crate::git::program::Git;
-use crate::git::remote::{self, Manner, Place, Progress, Pushed, Update};
+use crate::git::transport::{self, Manner, Place, Progress, Pushed, Update};
 use crate::git::{lock, maintenance, notes, refs};
 use crate::model::incident::Incident;
 use crate::model::{Error, Kind, Oid, Result};
@@ -82,7 +82,7 @@ impl Session {
     /// The remote says no ([`Kind::Remote`]); the repository cannot be written.
     pub fn sync(&self, request: &Request, progress: Progress<'_>) -> Result<Synced> {
         let git = self.network_git();
-        let place = remote::resolve(&git, &self.repo, request.remote.as_deref())?;
+        let place = transport::resolve(&git, &self.repo, request.remote.as_deref())?;
         let hooks = self.repo.config_bool("incident.pushHooks").unwrap_or(false);
         let manner = Manner { terminal: request.terminal, hooks };
         let _one = one_at_a_time(self)?;
@@ -154,7 +154,7 @@ impl Sync<'_, '_> {
 
     /// Fetches, and sees to it that all ledgers are here, whatever the clone leaves out.
     fn fetch(&mut self, place: &Place) -> Result<Theirs> {
-        remote::fetch(&self.git, place, self.manner, self.progress)?;
+        transport::fetch(&self.git, place, self.manner, self.progress)?;
         let theirs = self.tips(place)?;
         let repo = &self.session.repo;
         if place.promisor
@@ -166,7 +166,7 @@ impl Sync<'_, '_> {
             missing.sort_unstable();
             missing.dedup();
             missing.retain(|blob| !repo.has_object(blob));
-            remote::fetch_objects(&self.git, place, &missing, self.manner)?;
+            transport::fetch_objects(&self.git, place, &missing, self.manner)?;
             repo.refresh();
         }
         Ok(theirs)
@@ -230,7 +230,7 @@ impl Sync<'_, '_> {
             if updates.is_empty() {
                 return Ok(());
             }
-            if remote::push(&self.git, place, &updates, self.manner, self.progress)? == Pushed::Done {
+            if transport::push(&self.git, place, &updates, self.manner, self.progress)? == Pushed::Done {
                 for update in &updates {
                     let tracked = target.tracked(update.reference);
                     refs::set(&self.session.repo, &tracked, &update.new, "git incident sync")?;

@@ -6,7 +6,7 @@
 //! file that nobody else can write; no setting of a repository reaches it.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Session;
 use crate::config::{self, Config, Device};
+use crate::git::whole::{self, Access};
 use crate::model::canonical::sha256_hex;
 use crate::model::{Error, Oid, Result, Timestamp};
 
@@ -220,12 +221,7 @@ impl Session {
         let write = || -> std::io::Result<()> {
             let directory = path.parent().unwrap_or(Path::new("/"));
             std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-            // A temporary file is readable and writable by its owner alone.
-            let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
-            temporary.write_all(&serde_json::to_vec_pretty(&file)?)?;
-            temporary.as_file().sync_all()?;
-            temporary.persist(&path).map_err(|e| e.error)?;
-            Ok(())
+            whole::replace_durably(&path, &serde_json::to_vec_pretty(&file)?, Access::Owner)
         };
         write().map_err(|e| {
             Error::refused(format!("{} cannot be written", path.display()))
@@ -304,6 +300,7 @@ impl Session {
             }
             named.extend(gate.prepare.as_deref().map(|c| (format!("gate {}, prepare", gate.id), c)));
             named.extend(gate.run.as_deref().map(|c| (format!("gate {}, run", gate.id), c)));
+            named.extend(gate.kernel.command().map(|c| (format!("gate {}, reference", gate.id), c)));
         }
         named.extend(config.on_hang.capture.iter().map(|c| ("on-hang capture".to_owned(), c.as_str())));
         let mut powers = Vec::new();
@@ -315,6 +312,20 @@ impl Session {
                 }
             }
             powers.push(Power { place: place_named, command: command.to_owned(), scripts });
+        }
+        for gate in &config.gates {
+            for (path, entry) in gate.kernel.launched() {
+                let content = self.file(place, path)?;
+                let scripts = content
+                    .map(|content| Script { path: path.to_owned(), sha256: sha256_hex(&content), content })
+                    .into_iter()
+                    .collect();
+                powers.push(Power {
+                    place: format!("gate {}, kernel", gate.id),
+                    command: format!("launch {entry} of {path}"),
+                    scripts,
+                });
+            }
         }
         let pins = self.pins(config, place)?;
         Ok(Proposal {

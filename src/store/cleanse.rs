@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::git::erase::{self, Removal};
 use crate::git::refs::Swap;
-use crate::git::{Repo, lock, notes, refs, remote};
+use crate::git::{Repo, lock, notes, refs, transport};
 use crate::model::{Oid, Result};
 
 use super::guard::{self, Mended};
@@ -206,7 +206,7 @@ fn tips_of(repo: &Repo, name: &str) -> BTreeSet<Oid> {
 /// Refs that hold what was fetched from other clones.
 fn copies(repo: &Repo) -> Vec<String> {
     let ours = |name: &String| {
-        name.starts_with(remote::SCRATCH)
+        name.starts_with(transport::SCRATCH)
             || name.starts_with("refs/notes/remotes/")
                 && name.rsplit('/').next().is_some_and(|last| last.starts_with("incidents"))
     };

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{Data, Event, Line, line};
 use crate::fold;
 use crate::git::repo::MAX_BLOB_BYTES;
+use crate::git::whole::{self, Access};
 use crate::git::{Repo, bulk, lock, notes, pairs};
 use crate::model::{EventId, Oid, Result};
 
@@ -190,17 +191,7 @@ impl Purged {
 /// # Errors
 /// The repository cannot be written.
 pub(super) fn write_whole(repo: &Repo, name: &str, bytes: &[u8]) -> Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::PermissionsExt;
-    let directory = lock::state_dir(repo)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(name)
-        // As far as the umask allows, as any file: others may write here too.
-        .permissions(std::fs::Permissions::from_mode(0o666))
-        .tempfile_in(&directory)?;
-    file.write_all(bytes)?;
-    file.persist(directory.join(name)).map_err(|e| e.error)?;
-    Ok(())
+    Ok(whole::replace(&lock::state_dir(repo)?.join(name), bytes, Access::Umask)?)
 }
 
 fn remembered(repo: &Repo) -> Option<Remembered> {

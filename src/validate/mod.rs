@@ -5,12 +5,14 @@
 //! | [`push`] | what git tells a `pre-push` hook |
 //! | [`plan`] | which gates are due, and in whose version |
 //! | [`gate`] | what the results of a gate's runs mean, one file per kind |
+//! | [`kernel`] | launching a kernel: what is launched, with which inputs, and what the launches say |
 //! | [`tensor`] | element types, shapes, and the files that tensors come in |
 //! | [`compare`] | what comparing two tensors finds, and what a device must be able to do for it |
 //! | [`verdict`] | what several verdicts mean together, as an exit status |
 
 pub mod compare;
 pub mod gate;
+pub mod kernel;
 pub mod plan;
 pub mod push;
 pub mod tensor;

@@ -2,22 +2,21 @@
 //!
 //! Nothing here fails; docs/BENCHMARKS.md keeps what was measured.
 
+mod common;
+
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_git-incident");
+use common::{Bench, PROGRAM, command, race, row, said, say, timed};
+
 const DOCUMENTS: usize = 700;
 const BYTES: usize = 20_000_000;
 const ROUNDS: usize = 7;
 
 fn main() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let top = directory.path();
-    git(top, &["init", "-q", "-b", "main"]);
+    let bench = Bench::new();
+    let top = bench.path();
     let commits = history(top);
     let folder = top.join("docs/postmortems");
     fs::create_dir_all(&folder).expect("a folder");
@@ -28,56 +27,22 @@ fn main() {
         fs::write(folder.join(format!("GPU-{n}.md")), text).expect("written");
     }
     let everything = "cat docs/postmortems/*.md >/dev/null && ls docs/postmortems/*.md | git hash-object --stdin-paths >/dev/null";
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        ours.push(timed(command(top, PROGRAM, &["postmortem", "check", "--json"])));
-        theirs.push(timed(command(top, "sh", &["-c", everything])));
-    }
-    let (ours, theirs) = (median(ours), median(theirs));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let _ = writeln!(
-        std::io::stdout(),
-        "| figure | ours | against | ratio | asked |\n|---|---|---|---|---|\n| `postmortem check` of {DOCUMENTS} documents ({:.1} MB), {threads} processors | {:.0} ms | `cat` + `git hash-object`: {:.0} ms | {:.2} × | ≤ 1 s on two cores |",
-        total as f64 / 1e6,
-        ours.as_secs_f64() * 1e3,
-        theirs.as_secs_f64() * 1e3,
-        ours.as_secs_f64() / theirs.as_secs_f64(),
+    let (ours, theirs) = race(
+        ROUNDS,
+        |_| timed(&mut bench.command(PROGRAM, &["postmortem", "check", "--json"])),
+        |_| timed(&mut bench.command("sh", &["-c", everything])),
     );
-}
-
-fn command(top: &Path, program: &str, arguments: &[&str]) -> Command {
-    let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .current_dir(top)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_AUTHOR_NAME", "Bench")
-        .env("GIT_AUTHOR_EMAIL", "bench@example.org")
-        .env("GIT_COMMITTER_NAME", "Bench")
-        .env("GIT_COMMITTER_EMAIL", "bench@example.org")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    command
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    say("| figure | ours | against | ratio | asked |\n|---|---|---|---|---|");
+    let figure = format!(
+        "`postmortem check` of {DOCUMENTS} documents ({:.1} MB), {threads} processors",
+        total as f64 / 1e6
+    );
+    row(&figure, ours, "`cat` + `git hash-object`", theirs, "≤ 1 s on two cores");
 }
 
 fn git(top: &Path, arguments: &[&str]) -> String {
-    let output = command(top, "git", arguments).stdout(Stdio::piped()).output().expect("git runs");
-    assert!(output.status.success(), "git {arguments:?}");
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
-
-fn timed(mut command: Command) -> Duration {
-    let start = Instant::now();
-    let status = command.status().expect("runs");
-    assert!(status.code().is_some_and(|c| c < 2), "{status}");
-    start.elapsed()
-}
-
-fn median(mut all: Vec<Duration>) -> Duration {
-    all.sort();
-    all[all.len() / 2]
+    said(&mut command(top, "git", arguments))
 }
 
 /// A few hundred source files over forty commits.

@@ -2,91 +2,46 @@
 //!
 //! `cargo bench --bench ledgers -- writers` runs only the groups whose names contain one of the words.
 
-use std::io::Write as _;
+mod common;
+
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_git-incident");
-const NOTE: &str = "the third tile reads one row past the end of the block, 64 bytes at offset 4032";
+use common::{Bench, NOTE, PROGRAM, groups, said, say};
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let groups: &[(&str, fn())] = &[("writers", writers), ("growth", growth), ("million", million)];
     say("| figure | measured | asked |");
     say("|---|---|---|");
-    for (name, run) in groups {
-        if wanted.is_empty() || wanted.iter().any(|w| name.contains(w.as_str())) {
-            run();
-        }
-    }
+    groups(&[("writers", writers), ("growth", growth), ("million", million)]);
 }
 
-fn say(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
+fn open(bench: &Bench) -> String {
+    let said = bench.incident(&["--json", "open", "measured"]);
+    let (_, rest) = said.split_once("\"incident\":\"").expect("an id");
+    rest[..40].to_owned()
 }
 
-/// A repository for measuring: no configuration but its own.
-struct Bench(tempfile::TempDir);
-
-impl Bench {
-    fn new() -> Self {
-        let bench = Self(tempfile::tempdir().expect("a directory"));
-        for words in [
-            vec!["init", "-q", "-b", "main"],
-            vec!["config", "user.name", "Bench"],
-            vec!["config", "user.email", "bench@example.org"],
-            vec!["config", "maintenance.auto", "false"],
-            vec!["commit", "-q", "--allow-empty", "-m", "Start"],
-        ] {
-            bench.run("git", &words);
-        }
-        bench
-    }
-
-    fn command(&self, program: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .current_dir(self.0.path())
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        command
-    }
-
-    fn run(&self, program: &str, arguments: &[&str]) -> String {
-        let output = self.command(program, arguments).stdout(Stdio::piped()).output().expect("it starts");
-        assert!(output.status.success(), "{program} {arguments:?}: {}", output.status);
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
-    }
-
-    fn open(&self) -> String {
-        let said = self.run(PROGRAM, &["--json", "open", "measured"]);
-        let (_, rest) = said.split_once("\"incident\":\"").expect("an id");
-        rest[..40].to_owned()
-    }
-
-    /// So many notes, one after the other, by one shell.
-    fn notes(&self, id: &str, count: usize) -> std::process::Child {
-        let script =
-            format!("for n in $(seq {count}); do \"$0\" attempt note \"$1\" -i \"$2\" || exit; done");
-        self.command("sh", &["-c", &script, PROGRAM, NOTE, id]).spawn().expect("a writer")
-    }
-
-    fn disk(&self) -> u64 {
-        let path = self.0.path().join(".git/objects");
-        self.run("du", &["-sk", &path.display().to_string()])
-            .split_whitespace()
-            .next()
-            .and_then(|n| n.parse().ok())
-            .expect("du prints a number")
-    }
+/// So many notes, one after the other, by one shell.
+fn notes(bench: &Bench, id: &str, count: usize) -> Child {
+    let script = format!("for n in $(seq {count}); do \"$0\" attempt note \"$1\" -i \"$2\" || exit; done");
+    bench.command("sh", &["-c", &script, PROGRAM, NOTE, id]).spawn().expect("a writer")
 }
 
-fn wait(children: Vec<std::process::Child>) {
+fn disk(bench: &Bench) -> u64 {
+    let path = bench.path().join(".git/objects");
+    run(bench, "du", &["-sk", &path.display().to_string()])
+        .split_whitespace()
+        .next()
+        .and_then(|n| n.parse().ok())
+        .expect("du prints a number")
+}
+
+fn run(bench: &Bench, program: &str, arguments: &[&str]) -> String {
+    said(&mut bench.command(program, arguments))
+}
+
+fn wait(children: Vec<Child>) {
     for mut child in children {
         assert!(child.wait().expect("its end").success());
     }
@@ -95,16 +50,16 @@ fn wait(children: Vec<std::process::Child>) {
 /// 64 writers of 50 events each, against one writer of them all.
 fn writers() {
     let alone = Bench::new();
-    let id = alone.open();
+    let id = open(&alone);
     let start = Instant::now();
-    wait(vec![alone.notes(&id, 64 * 50)]);
+    wait(vec![notes(&alone, &id, 64 * 50)]);
     let one = start.elapsed();
     let together = Bench::new();
-    let id = together.open();
+    let id = open(&together);
     let start = Instant::now();
-    wait((0..64).map(|_| together.notes(&id, 50)).collect());
+    wait((0..64).map(|_| notes(&together, &id, 50)).collect());
     let many = start.elapsed();
-    let lines = together.run(PROGRAM, &["export", &id, "-f", "ledger"]);
+    let lines = together.incident(&["export", &id, "-f", "ledger"]);
     let events = lines.lines().filter(|line| line.contains("attempt.noted")).count();
     assert_eq!(events, 64 * 50, "an event is lost");
     let ratio = many.as_secs_f64() / one.as_secs_f64();
@@ -118,17 +73,17 @@ fn writers() {
 /// Ten thousand events to one incident.
 fn growth() {
     let bench = Bench::new();
-    let id = bench.open();
+    let id = open(&bench);
     let mut thousands: Vec<Duration> = Vec::new();
     let mut sizes = Vec::new();
     for n in 1..=10 {
         let start = Instant::now();
-        wait(vec![bench.notes(&id, 1000)]);
+        wait(vec![notes(&bench, &id, 1000)]);
         thousands.push(start.elapsed());
         if n == 1 || n == 10 {
-            let loose = bench.disk();
-            bench.run("git", &["gc", "-q", "--prune=now"]);
-            sizes.push((loose, bench.disk()));
+            let loose = disk(&bench);
+            run(&bench, "git", &["gc", "-q", "--prune=now"]);
+            sizes.push((loose, disk(&bench)));
         }
     }
     let per = |time: Duration| time.as_secs_f64();
@@ -145,7 +100,7 @@ fn growth() {
         ));
     }
     let start = Instant::now();
-    bench.run(PROGRAM, &["--json", "show", &id]);
+    bench.incident(&["--json", "show", &id]);
     say(&format!("| `show` of 10,000 events | {:.0} ms | |", per(start.elapsed()) * 1000.0));
 }
 
@@ -153,24 +108,24 @@ fn growth() {
 fn million() {
     let bench = Bench::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/million.py");
-    bench.run("python3", &[&folder.display().to_string()]);
+    run(&bench, "python3", &[&folder.display().to_string()]);
     for words in [vec!["list"], vec!["--json", "list"]] {
         let start = Instant::now();
         let script = "ulimit -v 1500000; exec \"$@\"";
         let mut all = vec!["-c", script, "bash", PROGRAM];
         all.extend(&words);
-        bench.run("bash", &all);
+        run(&bench, "bash", &all);
         say(&format!(
             "| `{}` beside a million events of a stranger, 1.5 GB of address space | {:.1} s | bounded |",
             words.join(" "),
             start.elapsed().as_secs_f64()
         ));
     }
-    let ids = bench.run(PROGRAM, &["--json", "list"]);
+    let ids = bench.incident(&["--json", "list"]);
     let (_, rest) = ids.split_once("\"incident\":\"").expect("an incident");
     let id = &rest[..40];
     let start = Instant::now();
     let script = "ulimit -v 1500000; \"$0\" show \"$1\" > /dev/null; echo $?";
-    let status = bench.run("bash", &["-c", script, PROGRAM, id]);
+    let status = run(&bench, "bash", &["-c", script, PROGRAM, id]);
     say(&format!("| `show` of it: exit {status} | {:.1} s | bounded |", start.elapsed().as_secs_f64()));
 }

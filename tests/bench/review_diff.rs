@@ -1,10 +1,9 @@
 //! The review diff of a document of 5,000 lines, as a ratio to git's word diff of the same two files in the same run:
 //! `cargo bench --bench review_diff`. Asked: 100 ms at most. Nothing here fails; docs/BENCHMARKS.md keeps the figures.
 
-use std::io::Write as _;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+mod common;
+
+use common::{PROGRAM, command, race, row, timed};
 
 const ROUNDS: usize = 21;
 const WORDS: [&str; 20] = [
@@ -60,39 +59,29 @@ fn versions() -> (String, String) {
     (old, new)
 }
 
-fn time(command: &mut Command) -> Duration {
-    let start = Instant::now();
-    command.stdout(Stdio::null()).stderr(Stdio::null()).status().expect("it starts");
-    start.elapsed()
-}
-
-fn median(mut times: Vec<Duration>) -> f64 {
-    times.sort_unstable();
-    times[times.len() / 2].as_secs_f64() * 1e3
-}
-
 fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let (old, new) = versions();
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("old.md"), &old).expect("written");
     std::fs::write(at("new.md"), &new).expect("written");
-    let command = |program: &str, arguments: &[&str]| {
-        let mut command = Command::new(program);
-        command.args(arguments).current_dir(folder.path()).env("GIT_CONFIG_GLOBAL", "/dev/null");
-        command
-    };
-    let program = Path::new(env!("CARGO_BIN_EXE_git-incident")).display().to_string();
-    let (mut ours, mut gits) = (Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        ours.push(time(&mut command(&program, &["postmortem", "diff", "--no-index", "old.md", "new.md"])));
-        gits.push(time(&mut command("git", &["diff", "--no-index", "--word-diff", "old.md", "new.md"])));
-    }
-    let (ours, gits) = (median(ours), median(gits));
-    let _ = writeln!(
-        std::io::stdout(),
-        "| `postmortem diff` of {} lines | {ours:.1} ms | `git diff --word-diff`: {gits:.1} ms | {:.2} × | 100 ms |",
-        old.lines().count(),
-        ours / gits
+    let (ours, gits) = race(
+        ROUNDS,
+        |_| {
+            timed(&mut command(
+                folder.path(),
+                PROGRAM,
+                &["postmortem", "diff", "--no-index", "old.md", "new.md"],
+            ))
+        },
+        |_| {
+            timed(&mut command(
+                folder.path(),
+                "git",
+                &["diff", "--no-index", "--word-diff", "old.md", "new.md"],
+            ))
+        },
     );
+    let figure = format!("`postmortem diff` of {} lines", old.lines().count());
+    row(&figure, ours, "`git diff --word-diff`", gits, "≤ 100 ms");
 }

@@ -8,10 +8,12 @@
 #![allow(unreachable_pub, reason = "`pub` says what the tests may use")]
 
 pub mod clones;
+pub mod emulator;
 pub mod faults;
 pub mod gates;
 pub mod proven;
 pub mod stranger;
+pub mod tensors;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

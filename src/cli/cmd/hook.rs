@@ -4,6 +4,7 @@ use std::io::Read;
 
 use serde_json::json;
 
+use crate::cli::live::Live;
 use crate::cli::ui::{self, Style, Text};
 use crate::cli::{Reply, open_session};
 use crate::hook::{Line, Tone, commit_msg, post_commit, post_rewrite, pre_push};
@@ -40,7 +41,10 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let mut say = |line: Line| print(&line);
     let done: Result<i32> = match name.as_str() {
         "commit-msg" => commit_msg::run(&session, &arguments, &mut say),
-        "pre-push" => input().map(|bytes| pre_push::run(&session, &arguments, &bytes, &mut say)),
+        "pre-push" => input().map(|bytes| {
+            let mut live = Live::new(print);
+            pre_push::run(&session, &arguments, &bytes, &mut |step| live.show(&step), &mut say)
+        }),
         "post-commit" => post_commit::run(&session, &mut say).map(|()| 0),
         "post-rewrite" => input().and_then(|bytes| post_rewrite::run(&session, &bytes, &mut say)).map(|()| 0),
         other => Err(Error::bug(format!("there is no hook {other:?}"))),

@@ -1,5 +1,7 @@
 //! `init`: the hooks beside what is there, and the settings that notes need; and away with them again.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
 
 use crate::cli::ui::{Style, Text};
@@ -30,6 +32,15 @@ pub struct Args {
     /// Only write the workflow that checks pull requests on GitHub: .github/workflows/git-incident.yml
     #[arg(long, conflicts_with_all = ["uninstall", "no_hooks"])]
     pub workflow: bool,
+    /// Only write the helper that Python projects check their kernels with: here, unless PATH says where
+    #[arg(
+        long,
+        value_name = "PATH",
+        num_args = 0..=1,
+        default_missing_value = workflow::HELPER_NAME,
+        conflicts_with_all = ["uninstall", "no_hooks", "workflow", "diff_driver"],
+    )]
+    pub python_helper: Option<PathBuf>,
 }
 
 /// Installs, or removes.
@@ -37,6 +48,10 @@ pub struct Args {
 /// # Errors
 /// The repository cannot be written.
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
+    // A project may not be a repository yet.
+    if let Some(path) = &args.python_helper {
+        return write_helper(path);
+    }
     let session = open_session()?;
     if args.workflow {
         return write_workflow(&session);
@@ -79,6 +94,19 @@ fn write_workflow(session: &Session) -> Result<Reply> {
         format!("in place     {path}\n")
     };
     Ok(Reply::new(json!({"workflow": path, "written": written, "text": workflow::TEXT}), text))
+}
+
+fn write_helper(path: &Path) -> Result<Reply> {
+    let (path, written) = workflow::write_helper(path)?;
+    let text = if written {
+        format!(
+            "wrote {}\nits first lines show how a script uses it, and the gate that reads the results\n",
+            path.display()
+        )
+    } else {
+        format!("in place     {}\n", path.display())
+    };
+    Ok(Reply::new(json!({"helper": path, "written": written}), text))
 }
 
 /// The name, where the shell finds it; the absolute path of this program, where it does not.

@@ -4,8 +4,10 @@ pub mod attempt;
 pub mod budget;
 pub mod cause;
 pub mod close;
+pub mod compare;
 pub mod completions;
 pub mod demo;
+pub mod device;
 pub mod difference;
 pub mod doctor;
 pub mod edit;
@@ -15,6 +17,7 @@ pub mod fsck;
 pub mod hook;
 pub mod import;
 pub mod init;
+pub mod launch;
 pub mod link;
 pub mod list;
 pub mod man;
@@ -118,6 +121,8 @@ commands! {
     pr => Pr,
     /// Run the gates that a commit must pass
     validate => Validate,
+    /// Compare two tensors: do they match, how far are they apart, where
+    compare => Compare,
     /// Show and approve the commands that this repository's configuration can run
     trust => Trust,
     /// Check that ledgers, evidence and records are whole; --repair puts right what can be
@@ -129,6 +134,12 @@ commands! {
     /// Called by git's hooks
     #[command(hide = true)]
     hook => Hook,
+    /// Look at the GPUs that this program can use
+    #[command(hide = true)]
+    device => Device,
+    /// Called by gates of kind `kernel`
+    #[command(hide = true)]
+    launch => Launch,
     /// A whole incident in a scratch repository: no GPU, network, compiler or configuration
     demo => Demo,
     /// Print shell completions

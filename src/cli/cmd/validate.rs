@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::hook::{print, styled};
+use crate::cli::live::Live;
 use crate::cli::ui::Text;
 use crate::cli::{Reply, open_session};
 use crate::hook::table;
 use crate::model::status::Verdict;
 use crate::model::{Error, Oid, Result};
 use crate::session::Session;
-use crate::session::validate::{GateResult, Options, Progress, Report, Subject, Waited};
+use crate::session::validate::{GateResult, Options, Report, Subject, Waited};
 use crate::validate::verdict::{combine, exit_code};
 
 /// Arguments of `validate`.
@@ -64,7 +65,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         return Ok(Reply::new(view, text));
     }
     if args.wait
-        && let Waited::Ended(subjects) = session.wait_for_background(&subject.commit)?
+        && let Waited::Ended(subjects) = wait(&session, &subject.commit)?
     {
         let mut asked: Vec<Subject> = subjects.into_iter().filter(|s| s.commit == subject.commit).collect();
         if one_named || asked.is_empty() {
@@ -73,6 +74,18 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         return judge(&session, &asked, Options { deadline: None, failures_stand: true }, args.require);
     }
     judge(&session, &[subject], Options::default(), args.require)
+}
+
+/// Waits for the background, and shows what it says.
+fn wait(session: &Session, commit: &Oid) -> Result<Waited> {
+    let mut live = Live::new(print);
+    let mut said = String::new();
+    session.wait_for_background(commit, &mut |last| {
+        if said != last {
+            last.clone_into(&mut said);
+            live.waiting(last);
+        }
+    })
 }
 
 fn subject(session: &Session, args: &Args) -> Result<Subject> {
@@ -102,12 +115,9 @@ fn known_gates(session: &Session, subject: &Subject) -> Result<()> {
 }
 
 fn judge(session: &Session, subjects: &[Subject], options: Options, require: bool) -> Result<Reply> {
-    let mut watch = |progress: Progress<'_>| {
-        if let Some(line) = table::progress(&progress) {
-            print(&line);
-        }
-    };
-    let reports = session.validate(subjects, options, &mut watch);
+    let mut live = Live::new(print);
+    let reports = session.validate(subjects, options, &mut |step| live.show(&step));
+    drop(live);
     let reports = reports.into_iter().collect::<Result<Vec<Report>>>()?;
     let verdict = combine(reports.iter().map(Report::verdict));
     let configured = reports.iter().any(|r| r.configured);
@@ -128,7 +138,10 @@ fn judge(session: &Session, subjects: &[Subject], options: Options, require: boo
         .flat_map(|r| &r.changes)
         .map(|(gate, change)| json!({"gate": gate, "change": change.word()}))
         .collect();
-    let view = json!({"verdict": verdict, "commits": commits, "records": records, "changes": changes});
+    let remarks: Vec<&String> = reports.iter().flat_map(|r| &r.remarks).collect();
+    let view = json!({
+        "verdict": verdict, "commits": commits, "records": records, "changes": changes, "remarks": remarks,
+    });
     Ok(Reply::new(view, text).exit(exit_code(verdict)))
 }
 
@@ -147,6 +160,8 @@ fn view(result: &GateResult) -> Value {
         "seconds": format!("{}.{:03}", result.millis / 1000, result.millis % 1000),
         "command": result.command,
         "details": result.details,
+        "signed_by": result.signed_by,
+        "notes": result.notes,
         "commit": result.commit,
     })
 }

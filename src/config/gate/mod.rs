@@ -65,7 +65,7 @@ impl GateKind {
     }
 
     const fn repeats(self) -> bool {
-        matches!(self, Self::Repeat | Self::Kernel | Self::Perf)
+        matches!(self, Self::Repeat | Self::Perf)
     }
 }
 
@@ -132,7 +132,11 @@ impl Gate {
             Device::Custom(probe) => Some(probe.as_str()),
             _ => None,
         };
-        probe.into_iter().chain(self.prepare.as_deref()).chain(self.run.as_deref())
+        probe
+            .into_iter()
+            .chain(self.prepare.as_deref())
+            .chain(self.run.as_deref())
+            .chain(self.kernel.command())
     }
 
     /// What [`Gate::digest`] is taken over: one line of JSON with sorted keys and no spaces.
@@ -204,7 +208,7 @@ pub(super) fn read(mut section: Section<'_, '_>) -> Option<Gate> {
     }
     let kind = section.choice("kind", &KINDS);
     let device = device::read(&mut section);
-    let gate = Gate {
+    let mut gate = Gate {
         id: id.clone().unwrap_or_default(),
         kind: kind.unwrap_or(GateKind::Command),
         device,
@@ -213,9 +217,9 @@ pub(super) fn read(mut section: Section<'_, '_>) -> Option<Gate> {
         pin: section.list("pin", values::path).unwrap_or_default(),
         prepare: section.string("prepare"),
         run: section.string("run"),
-        compare: Compare::read(&mut section),
+        compare: Compare::read(&mut section, kind),
         build: Build::read(&mut section),
-        kernel: Kernel::read(&mut section),
+        kernel: Kernel::read(&mut section, kind == Some(GateKind::Kernel)),
         sanitizer: Sanitizer::read(&mut section),
         cache: section.list("cache", values::path).unwrap_or_default(),
         timeout: section.duration("timeout"),
@@ -224,6 +228,11 @@ pub(super) fn read(mut section: Section<'_, '_>) -> Option<Gate> {
         environment: section.list("environment", values::tool).unwrap_or_default(),
         gpus: section.integer("gpus", 1, 1024),
     };
+    if kind == Some(GateKind::Kernel) {
+        // A launch that never ends must end, and what says what is right is not for the pushed commit to say.
+        gate.timeout = gate.timeout.or(Some(kernel::DEFAULT_TIMEOUT));
+        gate.oracle.extend(gate.kernel.oracle());
+    }
     if kind.is_some() {
         check_kind(&gate, &mut section);
     }
@@ -257,28 +266,44 @@ fn check_kind(gate: &Gate, section: &mut Section<'_, '_>) {
     let word = kind.word();
     let lacks_command = match kind {
         GateKind::Build => !section.has("run") && !section.has("prepare"),
+        GateKind::Kernel => false,
         _ => !section.has("run"),
     };
     if lacks_command {
         section.problem("run", format!("a gate of kind \"{word}\" needs \"run\""));
         section.hint("write run = \"…\", the command that decides");
     }
-    let useless = |keys: &[&'static str], used: bool| if used { Vec::new() } else { keys.to_vec() };
-    let mut keys = useless(compare::KEYS, kind.compares());
-    keys.extend(useless(build::KEYS, kind == GateKind::Build));
-    keys.extend(useless(kernel::KEYS, kind == GateKind::Kernel));
-    keys.extend(useless(sanitizer::KEYS, kind == GateKind::Sanitizer));
-    keys.extend(useless(&["repeat"], kind.repeats()));
-    for key in keys {
-        if section.has(key) {
+    let lists: [(&[&'static str], bool); 7] = [
+        (compare::TOLERANCES, kind.compares()),
+        (compare::FILES, matches!(kind, GateKind::Compare | GateKind::Perf)),
+        (build::KEYS, kind == GateKind::Build),
+        (kernel::KEYS, kind == GateKind::Kernel),
+        (sanitizer::KEYS, kind == GateKind::Sanitizer),
+        (&["repeat"], kind.repeats()),
+        (&["run"], kind != GateKind::Kernel),
+    ];
+    // Kinds may share a word: a key is useless only where no list of this kind has it.
+    let useful = |key: &str| lists.iter().any(|(keys, used)| *used && keys.contains(&key));
+    for key in lists.iter().flat_map(|(keys, _)| keys.iter().copied()) {
+        if section.has(key) && !useful(key) {
             section.problem_at_key(key, format!("\"{key}\" has no meaning for a gate of kind \"{word}\""));
         }
     }
     match kind {
-        GateKind::Compare | GateKind::Perf => gate.compare.check(kind, section),
+        GateKind::Compare | GateKind::Perf => gate.compare.check(gate, section),
         GateKind::Kernel => {
-            gate.compare.check(kind, section);
+            gate.compare.check(gate, section);
             gate.kernel.check(section);
+            if !matches!(gate.device, Device::Cuda | Device::Emulated) {
+                section
+                    .problem("device", "a gate of kind \"kernel\" needs device = \"cuda\" or \"emulated\"");
+            }
+            if gate.compare.policy == Some(Policy::Baseline) {
+                section.problem(
+                    "policy",
+                    "a gate of kind \"kernel\" has no baseline: policy is allclose or bitwise",
+                );
+            }
         }
         GateKind::Build => gate.build.check(section),
         GateKind::Sanitizer => gate.sanitizer.check(section),

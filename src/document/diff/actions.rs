@@ -1,5 +1,6 @@
 //! Action items: opened, closed, reopened, lost, in other hands.
 
+use crate::document::pattern::constant as regex;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -25,11 +26,6 @@ struct Item {
     done: bool,
     tickets: Vec<String>,
     owners: Vec<String>,
-}
-
-#[expect(clippy::expect_used, reason = "a constant expression that the tests compile")]
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a constant pattern")
 }
 
 static DONE: LazyLock<Regex> = LazyLock::new(|| {

@@ -4,6 +4,7 @@
 //! not a claim. The signs are those that reviewers look for: higher counts of what was covered, words of
 //! universality, hedges and limits that are gone, a device more, a stronger verb.
 
+use crate::document::pattern::constant as regex;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -74,11 +75,6 @@ const COVERAGE: [&str; 36] = [
     "successful",
     "clean",
 ];
-
-#[expect(clippy::expect_used, reason = "a constant expression that the tests compile")]
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a constant pattern")
-}
 
 static UNIVERSAL: LazyLock<Regex> = LazyLock::new(|| {
     regex(

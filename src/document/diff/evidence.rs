@@ -8,6 +8,7 @@ use regex::Regex;
 use super::facts::names;
 use super::units::{Form, Unit};
 use crate::document::page::Page;
+use crate::document::pattern::constant as regex;
 
 /// A piece of evidence and where it stands first.
 #[derive(Debug, Clone)]
@@ -18,10 +19,10 @@ pub(super) struct Piece {
     pub(super) unit: usize,
 }
 
-#[expect(clippy::expect_used, reason = "a constant expression that the tests compile")]
 static STORED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b[\w./-]+\.(?:log|npy|npz|safetensors|json|jsonl|csv|txt|xml|diff|patch|nsys-rep|ncu-rep|png|svg|ptx|sarif)\b")
-        .expect("a constant pattern")
+    regex(
+        r"(?i)\b[\w./-]+\.(?:log|npy|npz|safetensors|json|jsonl|csv|txt|xml|diff|patch|nsys-rep|ncu-rep|png|svg|ptx|sarif)\b",
+    )
 });
 
 /// The evidence of a page, by what makes two pieces the same. Code blocks count as one piece, named by their lines.

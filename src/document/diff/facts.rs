@@ -1,5 +1,6 @@
 //! The facts in a sentence that a reviewer would check: numbers, dates, commits, tickets, devices, owners, statuses.
 
+use crate::document::pattern::constant as regex;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -57,11 +58,6 @@ impl Fact {
     pub(super) fn number(&self) -> Option<f64> {
         (self.category == Category::Number).then(|| self.value.parse().ok()).flatten()
     }
-}
-
-#[expect(clippy::expect_used, reason = "a constant expression that the tests compile")]
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a constant pattern")
 }
 
 /// Everything but numbers and code spans; the first group is the value.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use regex::Regex;
 
 use crate::document::page::{Kind, Leaf, Prose};
+use crate::document::pattern;
 
 /// Compiles one of our own expressions, blind to case.
 pub(super) fn re(pattern: &str) -> Regex {
@@ -12,9 +13,8 @@ pub(super) fn re(pattern: &str) -> Regex {
 }
 
 /// As [`re`], but case counts. Word boundaries look at ASCII only, which keeps the fast engine.
-#[expect(clippy::expect_used, reason = "every expression here is a constant, and the tests compile them all")]
-pub(super) fn re_case(pattern: &str) -> Regex {
-    Regex::new(&pattern.replace(r"\b", r"(?-u:\b)")).expect("an expression of ours is well-formed")
+pub(super) fn re_case(expression: &str) -> Regex {
+    pattern::constant(&expression.replace(r"\b", r"(?-u:\b)"))
 }
 
 /// The longest quotation; an unbalanced mark must not blank half a document.

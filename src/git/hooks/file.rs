@@ -1,11 +1,12 @@
 //! Hooks in files: a marked block, or a wrapper around a hook that is no running shell script.
 
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::{Done, Event, Missing, config};
+use crate::git::whole::{self, Access};
 use crate::model::{Error, Result};
 
 const BEGIN: &[u8] = b"# >>> git incident >>>\n";
@@ -295,15 +296,8 @@ fn after_shebang(bytes: &[u8]) -> Option<usize> {
 
 /// Replaces a file in one step, so that a hook never runs half-written.
 fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
-    let step = || {
-        let directory = path.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(directory)?;
-        file.write_all(bytes)?;
-        file.as_file().set_permissions(fs::Permissions::from_mode(mode & 0o7777))?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    step().map_err(|error| trouble(path, &error))
+    let permissions = fs::Permissions::from_mode(mode & 0o7777);
+    whole::replace(path, bytes, Access::As(permissions)).map_err(|error| trouble(path, &error))
 }
 
 fn trouble(path: &Path, error: &std::io::Error) -> Error {

@@ -5,11 +5,11 @@
 //! configuration, so that a user's own `trailer.*` settings neither run nor move anything.
 
 use std::ffi::OsStr;
-use std::io::Write;
 use std::path::Path;
 
 use super::read::{complete, read, scissors};
 use crate::git::program::Git;
+use crate::git::whole::{self, Access};
 use crate::model::{Error, Result};
 
 /// The characters git chooses from when `core.commentChar` is `auto`.
@@ -166,12 +166,8 @@ pub fn add_trailers(
     }
     edited.extend_from_slice(tail);
 
-    let folder = file.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut new = tempfile::NamedTempFile::new_in(folder).map_err(trouble)?;
-    new.write_all(&edited).map_err(trouble)?;
     let permissions = std::fs::metadata(file).map_err(trouble)?.permissions();
-    new.as_file().set_permissions(permissions).map_err(trouble)?;
-    new.persist(file).map_err(|error| trouble(error.error))?;
+    whole::replace(file, &edited, Access::As(permissions)).map_err(trouble)?;
     Ok(Added::Added)
 }
 

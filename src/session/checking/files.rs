@@ -1,10 +1,11 @@
 //! Which documents are checked, and writing repaired ones.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::document::lint::{Diagnostic, MAX_BYTES, unreadable};
 use crate::git::Repo;
+use crate::git::whole::{self, Access};
 use crate::model::{Error, Oid, Result};
 use crate::session::Session;
 
@@ -233,14 +234,5 @@ pub(super) fn replace(source: &Source, text: &str) -> std::result::Result<(), St
     if std::fs::read(file).map_err(|e| e.to_string())? != source.text.as_bytes() {
         return Err("somebody changed it just now".to_owned());
     }
-    let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || -> std::io::Result<()> {
-        let mut new = tempfile::NamedTempFile::new_in(folder)?;
-        new.write_all(text.as_bytes())?;
-        new.as_file().set_permissions(meta.permissions())?;
-        new.as_file().sync_all()?;
-        new.persist(file).map_err(|e| e.error)?;
-        Ok(())
-    };
-    write().map_err(|e| e.to_string())
+    whole::replace_durably(file, text.as_bytes(), Access::As(meta.permissions())).map_err(|e| e.to_string())
 }

@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,9 @@ use crate::git::lock;
 use crate::git::program::scrubbed_environment;
 use crate::model::{Error, Oid, Result};
 use crate::runner;
+
+/// How often a waiting process looks.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What a background process is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,11 +93,12 @@ impl Session {
         Ok((held, request.subjects))
     }
 
-    /// Waits until nothing runs in the background for a commit's tree.
+    /// Waits until nothing runs in the background for a commit's tree. `waiting` is told, again and again, what the
+    /// other process said last.
     ///
     /// # Errors
     /// The commit is not here; the lock cannot be read.
-    pub fn wait_for_background(&self, commit: &Oid) -> Result<Waited> {
+    pub fn wait_for_background(&self, commit: &Oid, waiting: &mut dyn FnMut(&str)) -> Result<Waited> {
         let tree = self.repo.tree_of(commit)?;
         let directory = self.repo.common_dir().join("incident/background");
         let lock = lock_file(&directory, &tree);
@@ -102,9 +107,13 @@ impl Session {
         }
         let file = open_lock(&lock)?;
         loop {
-            match flock(&file, FlockOperation::LockShared) {
+            match flock(&file, FlockOperation::NonBlockingLockShared) {
                 Ok(()) => break,
                 Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::WOULDBLOCK) => {
+                    waiting(&last_line(&self.background_log(&tree)));
+                    std::thread::sleep(LOOK);
+                }
                 Err(error) => return Err(std::io::Error::from(error).into()),
             }
         }
@@ -121,6 +130,22 @@ impl Session {
     pub fn background_log(&self, tree: &Oid) -> PathBuf {
         self.repo.common_dir().join("incident/background").join(format!("{tree}.log"))
     }
+}
+
+/// The last line of a log that another process is writing; empty when there is none.
+fn last_line(log: &Path) -> String {
+    use std::io::{Read, Seek, SeekFrom};
+    let mut end = Vec::new();
+    let read = File::open(log).and_then(|mut file| {
+        let size = file.metadata()?.len();
+        file.seek(SeekFrom::Start(size.saturating_sub(1024)))?;
+        file.take(1024).read_to_end(&mut end)
+    });
+    if read.is_err() {
+        return String::new();
+    }
+    let text = String::from_utf8_lossy(&end);
+    text.lines().next_back().unwrap_or_default().trim_start_matches("git incident: ").to_owned()
 }
 
 fn lock_file(directory: &Path, tree: &Oid) -> PathBuf {

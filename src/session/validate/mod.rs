@@ -6,6 +6,8 @@
 //! | `range` | the commits on the way, their incidents, the merge base |
 //! | `machine` | the device a gate needs, its class, the environment's digest |
 //! | `execute` | one gate in the validation worktree |
+//! | `gpu` | the GPUs of a run: locked, watched, described |
+//! | `elsewhere` | records of devices that are not here |
 //! | `kinds` | what each kind of gate runs and how it is judged, one file each |
 //! | `remember` | records, ledger events, durations |
 //! | `proof` | what is known of a gate without running it |
@@ -13,7 +15,9 @@
 //! | `background` | a validation that outlives the push that asked for it |
 
 mod background;
+mod elsewhere;
 mod execute;
+mod gpu;
 mod kinds;
 mod machine;
 mod pending;
@@ -23,7 +27,7 @@ mod remember;
 mod subject;
 
 use std::cell::Cell;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::config::{PushMode, Unavailable};
 use crate::model::status::Verdict;
@@ -54,12 +58,25 @@ pub struct Options {
 pub enum Progress<'a> {
     /// Another process has the validation worktree.
     Waiting,
+    /// Others have the GPUs that a gate needs.
+    WaitingForGpu(&'a Job, &'a str),
     /// A gate starts.
-    Started(&'a Job),
+    Started(&'a Job, Place),
     /// One more run of its command.
     Run(&'a Job, u32, u32),
     /// It has its verdict.
     Ended(&'a GateResult),
+}
+
+/// Where a gate stands among those of its commit.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Its number, from 1.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
+    /// How long it took when it last ran here, on any tree.
+    pub expected: Option<Duration>,
 }
 
 /// What a gate said of a commit.
@@ -87,12 +104,19 @@ pub struct GateResult {
     pub millis: u64,
     /// What it runs.
     pub command: String,
+    /// What a person types in the commit's tree to see the same: preparation and command on one line; empty where
+    /// there is no such line.
+    pub by_hand: String,
     /// The end of its output, when it did not pass.
     pub output: String,
     /// What its kind found, canonical JSON; null when the verdict says it all.
     pub details: serde_json::Value,
     /// The same in lines for people.
     pub lines: Vec<String>,
+    /// What has to be said of it whatever the verdict: a throttled GPU, one that others used.
+    pub notes: Vec<String>,
+    /// Who signed the record: an allowed signer's name, or the key's fingerprint for a record made here.
+    pub signed_by: Option<String>,
     /// Not run for want of a device, which the policy allows here.
     pub deferred: bool,
 }
@@ -177,8 +201,9 @@ impl Run<'_> {
             return Ok(report);
         }
         self.demand_trust(&examined)?;
-        for job in &examined.jobs {
-            let result = self.job(&examined, job, &mut report)?;
+        for (index, job) in examined.jobs.iter().enumerate() {
+            let place = Place { number: index + 1, of: examined.jobs.len(), expected: None };
+            let result = self.job(&examined, job, place, &mut report)?;
             (self.watch)(Progress::Ended(&result));
             report.results.push(result);
         }
@@ -210,13 +235,24 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn job(&mut self, examined: &Examination, job: &Job, report: &mut Report) -> Result<GateResult> {
+    fn job(
+        &mut self,
+        examined: &Examination,
+        job: &Job,
+        place: Place,
+        report: &mut Report,
+    ) -> Result<GateResult> {
         if let Some(judged) = crate::validate::gate::unsupported(job.gate.kind.word()) {
             return Ok(job.result(judged.verdict, judged.reason));
         }
         let found = match self.machine.look(self.session, &job.gate)? {
             Presence::Here(found) => found,
-            Presence::Missing(reason) => return self.unavailable(examined, job, reason),
+            Presence::Missing(reason) => {
+                if let Some(result) = self.recorded_elsewhere(job, report)? {
+                    return Ok(result);
+                }
+                return self.unavailable(examined, job, reason);
+            }
         };
         let descriptor = job.descriptor(&found);
         if let Some(result) = self.recorded(job, &found, &descriptor, report)? {
@@ -226,8 +262,9 @@ impl Run<'_> {
             report.handed_over = true;
             return Ok(job.result(Verdict::NotRun, "it runs in the background"));
         }
-        (self.watch)(Progress::Started(job));
-        let ran = match self.execute(job)? {
+        let expected = self.session.expected_duration(&job.gate.id, &found.class)?;
+        (self.watch)(Progress::Started(job, Place { expected, ..place }));
+        let ran = match self.execute(job, &found)? {
             execute::Executed::Ran(ran) => ran,
             execute::Executed::OutOfTime | execute::Executed::Busy => {
                 report.handed_over = true;
@@ -236,7 +273,11 @@ impl Run<'_> {
         };
         if ran.hung {
             // A hang may have taken the device with it: look again before the next gate.
-            self.machine = Machine::default();
+            if found.cards.is_empty() {
+                self.machine.forget();
+            } else {
+                self.machine.look_again(&job.gate.device, &ran.left);
+            }
         }
         self.remember(examined, job, &found, &descriptor, &ran, report)
     }

@@ -1,11 +1,10 @@
 //! Gates that were let through for want of a device, until they have passed somewhere.
 
-use std::io::Write;
-
 use serde::{Deserialize, Serialize};
 
 use super::{GateResult, Session};
 use crate::git::lock;
+use crate::git::whole::{self, Access};
 use crate::model::{Error, Oid, Result};
 
 /// The file's name in the state directory.
@@ -86,13 +85,7 @@ impl Session {
 /// Writes a file of the state directory whole or not at all.
 pub(super) fn write_state(session: &Session, name: &str, bytes: &[u8]) -> Result<()> {
     let directory = lock::state_dir(&session.repo)?;
-    let write = || -> std::io::Result<()> {
-        let mut file = tempfile::Builder::new().prefix(name).tempfile_in(&directory)?;
-        file.write_all(bytes)?;
-        file.persist(directory.join(name)).map_err(|e| e.error)?;
-        Ok(())
-    };
-    write().map_err(|e| {
+    whole::replace(&directory.join(name), bytes, Access::Umask).map_err(|e| {
         Error::refused(format!("{} cannot be written", directory.join(name).display())).because(e)
     })
 }

@@ -8,7 +8,7 @@ use crate::config::{Config, Gate, PushMode, Unavailable, glob};
 use crate::git::diff;
 use crate::model::canonical::sha256_hex;
 use crate::model::status::Verdict;
-use crate::model::{Oid, Result};
+use crate::model::{Oid, Result, command_line};
 use crate::store::records::Descriptor;
 use crate::validate::plan::{self, Change, Question, Rule, Version};
 
@@ -67,6 +67,8 @@ pub struct Job {
     pub key: String,
     /// Where the commit is to go.
     pub target: Option<String>,
+    /// The commit whose configuration says who may sign records; `None` leaves it to the person's own list.
+    pub signers_from: Option<Oid>,
 }
 
 impl Job {
@@ -84,9 +86,12 @@ impl Job {
             cached: false,
             millis: 0,
             command: self.gate.run.clone().unwrap_or_default(),
+            by_hand: by_hand(&self.gate),
             output: String::new(),
             details: serde_json::Value::Null,
             lines: Vec::new(),
+            notes: Vec::new(),
+            signed_by: None,
             deferred: false,
         }
     }
@@ -99,6 +104,20 @@ impl Job {
             env: found.env.clone(),
         }
     }
+}
+
+/// Preparation and command of a gate as one line for a shell; empty where there is none, or where it has lines of its
+/// own (then `git incident trust` shows it).
+fn by_hand(gate: &Gate) -> String {
+    let Some(run) = &gate.run else {
+        return String::new();
+    };
+    let prepared =
+        gate.prepare.as_ref().map_or_else(|| run.clone(), |first| format!("{{ {first}; }} && {{ {run}; }}"));
+    if prepared.contains('\n') {
+        return String::new();
+    }
+    format!("GATE_OUT=$(mktemp -d) {}", command_line::join(&["sh", "-c", &prepared]))
 }
 
 /// What is due for a subject.
@@ -185,6 +204,11 @@ impl Session {
         }
         let plan = if question.linked_fix { plan::plan(question) } else { due_without };
         let tree = self.repo.tree_of(&subject.commit)?;
+        let signers_from = if protected {
+            former.as_ref().map(|(commit, _)| (*commit).clone())
+        } else {
+            Some(subject.commit.clone())
+        };
         for due in plan.due {
             let (commit, config, rules) = match (due.version, &former, &protected_rules) {
                 (Version::Protected, Some((commit, config)), Some(rules)) => (*commit, config, rules),
@@ -204,6 +228,7 @@ impl Session {
                 fresh: protected,
                 key: format!("{}:{}", due.id, rule.digest),
                 target: subject.target.clone(),
+                signers_from: signers_from.clone(),
             });
         }
         examined.changes = plan.changes;

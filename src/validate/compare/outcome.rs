@@ -1,8 +1,7 @@
 //! What a comparison finds.
 //!
-//! `a` is the candidate's element, `b` the reference's, both converted to the compute type: f64 for f64 and for
-//! integers, f32 for everything else (exactly; a quantised element is multiplied by its factor, one rounding).
-//! Every operation is rounded to the compute type, to nearest, ties to even, without fusing and without flushing.
+//! `a` is the candidate's element, `b` the reference's, both converted to the compute type; `d` is `fl(|a − b|)`. The
+//! module above has the whole specification.
 
 /// When two elements match.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,16 +66,19 @@ pub struct Worst {
 /// Mismatches along one axis.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Axis {
-    /// How many mismatches each index of this axis has. Empty where the axis is longer than is counted.
+    /// How many mismatches each index of this axis has. Empty where the axis is longer than
+    /// [`LONGEST_AXIS`](super::LONGEST_AXIS).
     pub counts: Vec<u64>,
 }
 
 /// What is computed only where there are mismatches.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Details {
-    /// The largest distance in steps of the stored type, over pairs that are both finite.
+    /// The largest distance in steps of the stored type, over pairs that are both finite, whether they match or not. In
+    /// steps of f32 where either has factors; 0 where the two types differ.
     pub max_ulp: u64,
-    /// Mismatching finite pairs by the binary exponent of |a − b|: (exponent, count), ascending.
+    /// Mismatching finite pairs by ⌊log2 d⌋: (exponent, count), ascending. A `d` that overflowed counts at 128 (f32) or
+    /// 1024 (f64); a `d` of 0 (zeros of different sign, bitwise) nowhere.
     pub histogram: Vec<(i32, u64)>,
     /// The worst mismatches: the largest |a − b| first, ties by position; then those that are not finite, by position.
     pub worst: Vec<Worst>,

@@ -7,8 +7,11 @@ use serde_json::Value;
 
 use crate::model::status::Verdict;
 
+pub mod build;
 pub mod command;
+pub mod compare;
 pub mod repeat;
+pub mod sanitizer;
 
 /// Which limit a run met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +57,7 @@ impl Judged {
 }
 
 /// The kinds that this version runs, by their word in the configuration.
-const KINDS: [&str; 2] = ["command", "repeat"];
+const KINDS: [&str; 6] = ["command", "repeat", "compare", "kernel", "sanitizer", "build"];
 
 /// Why a kind cannot be run; `None` when it can.
 pub fn unsupported(kind: &str) -> Option<Judged> {

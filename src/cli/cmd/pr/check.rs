@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::text::line;
 use crate::cli::ui::{Style, Text};
 use crate::cli::{Reply, open_session};
+use crate::model::annotation::{data, property};
 use crate::model::{Error, Result};
 use crate::report::pull_request::check::{Diagnostic, Severity};
 
@@ -205,16 +206,6 @@ fn github(diagnostics: &[Diagnostic], file: Option<&Path>) -> String {
         out.push_str(&format!("::{} {place}title={title}::{message}\n", found.severity.word()));
     }
     out
-}
-
-/// A message as a workflow command carries it: on one line, and never the end of it.
-fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
-}
-
-/// A property: commas and colons would end it.
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Annotations of a GitHub workflow: `::error file=…,line=…::message`.
-//! Format: <https://docs.github.com/actions/reference/workflow-commands-for-github-actions>.
 
 use super::{Checked, safe};
 use crate::document::lint::Severity;
+use crate::model::annotation::{data, property};
 
 /// One line for each finding.
 pub fn render(checked: &[Checked]) -> String {
@@ -13,7 +13,7 @@ pub fn render(checked: &[Checked]) -> String {
             Severity::Warning => "warning",
             Severity::Note => "notice",
         };
-        out.push_str(&format!("::{word} file={},line={}", property(&diagnostic.path), diagnostic.line));
+        out.push_str(&format!("::{word} file={},line={}", safe_property(&diagnostic.path), diagnostic.line));
         // GitHub takes columns only where the annotation stays on one line.
         if diagnostic.end_line == diagnostic.line {
             let end = diagnostic.end_column.max(diagnostic.column);
@@ -21,7 +21,11 @@ pub fn render(checked: &[Checked]) -> String {
         } else {
             out.push_str(&format!(",endLine={}", diagnostic.end_line));
         }
-        out.push_str(&format!(",title={}::{}", property(diagnostic.rule), data(&safe(&diagnostic.message))));
+        out.push_str(&format!(
+            ",title={}::{}",
+            safe_property(diagnostic.rule),
+            data(&safe(&diagnostic.message))
+        ));
         if let Some(help) = &diagnostic.help {
             out.push_str(&data(&format!("\nhelp: {}", safe(help))));
         }
@@ -30,10 +34,7 @@ pub fn render(checked: &[Checked]) -> String {
     out
 }
 
-fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
-}
-
-fn property(text: &str) -> String {
-    data(&safe(text)).replace(':', "%3A").replace(',', "%2C")
+/// A property without characters that reorder or hide.
+fn safe_property(text: &str) -> String {
+    property(&safe(text))
 }

@@ -3,10 +3,16 @@
 //! The arithmetic and the parsing stand in `crate::validate`, pure; here they meet the worktree, `$GATE_OUT` and
 //! the device. To add a kind: write its file with a type that is a [`Kind`], and name it in [`of`].
 
+mod build;
 mod command;
+mod compare;
+mod kernel;
+mod left;
 mod repeat;
+mod sanitizer;
 
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::Session;
 use super::subject::Job;
@@ -24,6 +30,8 @@ pub(super) struct Site<'a> {
     pub(super) worktree: &'a Path,
     /// `$GATE_OUT`: new and empty before the first step.
     pub(super) out: &'a Path,
+    /// The time by the file system's own clock when `$GATE_OUT` was made: what is older was not made by this run.
+    pub(super) since: SystemTime,
 }
 
 /// One command of a gate.
@@ -51,7 +59,11 @@ pub(super) fn of(kind: GateKind) -> Option<&'static dyn Kind> {
     match kind {
         GateKind::Command => Some(&command::Command),
         GateKind::Repeat => Some(&repeat::Repeat),
-        GateKind::Compare | GateKind::Kernel | GateKind::Sanitizer | GateKind::Build | GateKind::Perf => None,
+        GateKind::Compare => Some(&compare::Compare),
+        GateKind::Kernel => Some(&kernel::Kernel),
+        GateKind::Sanitizer => Some(&sanitizer::Sanitizer),
+        GateKind::Build => Some(&build::Build),
+        GateKind::Perf => None,
     }
 }
 

@@ -1,0 +1,1 @@
+// Everything it would bring is in cuda_prelude.h.

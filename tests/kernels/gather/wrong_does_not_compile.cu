@@ -1,0 +1,6 @@
+// expect: compile
+// A name that nobody has declared.
+extern "C" __global__ void run(const float *x, const int *index, float *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 2.0f * x[indx[i]];
+}

@@ -1,0 +1,9 @@
+// expect: mismatch nondeterministic
+// Adds the block's bins up before all have counted.
+extern "C" __global__ void run(const int *x, int *bins, int n) {
+    __shared__ int own[32];
+    if (threadIdx.x < 32) own[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&own[x[i]], 1);
+    if (threadIdx.x < 32) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+}

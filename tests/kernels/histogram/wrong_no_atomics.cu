@@ -1,0 +1,5 @@
+// expect: mismatch nondeterministic
+// Increments without atomics.
+extern "C" __global__ void run(const int *x, int *bins, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) bins[x[i]]++;
+}
