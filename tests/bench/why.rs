@@ -76,7 +76,7 @@ fn record(session: &Session, incidents: usize, commits: &[Oid]) {
         });
         let id = opened.expect("opened").incident;
         let ten: Vec<Oid> = links.by_ref().take(10).cloned().collect();
-        let build = |draft: &mut git_incident::store::ledger::Draft<'_>| {
+        let appended = session.append(&id, &[], |draft| {
             for a in 0..10 {
                 let started =
                     AttemptStarted { hypothesis: format!("hypothesis {n}.{a}"), ..AttemptStarted::default() };
@@ -100,8 +100,8 @@ fn record(session: &Session, incidents: usize, commits: &[Oid]) {
                 }
             }
             Ok(())
-        };
-        session.append(&id, &[], build).expect("appended");
+        });
+        appended.expect("appended");
     }
 }
 

@@ -68,8 +68,8 @@ impl<'s> Reading<'s> {
     fn known_as(&self, text: &str) -> Option<Oid> {
         let digits = text.to_ascii_lowercase();
         let called = |(id, incident): &(&Oid, &Option<Incident>)| {
-            is_prefix(&digits, id.as_str())
-                || incident.as_ref().is_some_and(|i| !text.is_empty() && i.ticket.eq_ignore_ascii_case(text))
+            let has_ticket = |i: &Incident| !text.is_empty() && i.ticket.eq_ignore_ascii_case(text);
+            is_prefix(&digits, id.as_str()) || matches!(incident, Some(i) if has_ticket(i))
         };
         let mut matching = self.incidents.iter().filter(called);
         matching.next().map(|(id, _)| id.clone()).filter(|_| matching.next().is_none())
