@@ -43,7 +43,7 @@ pub(super) const KEYS: &[&str] = &[
 ];
 
 /// How long one process with all its launches may take when the gate does not say.
-pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The most parameters of a kernel.
 const MOST_ARGUMENTS: usize = 64;
@@ -79,7 +79,7 @@ pub struct Kernel {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {
     /// Another kernel; it gets the arguments of these names.
-    Kernel(Code, Vec<String>),
+    Kernel(Box<Code>, Vec<String>),
     /// Files of the repository, in whose name `{case}`, `{seed}` and `{out}` are replaced.
     File(String),
     /// A command that reads the inputs and writes what is right.
@@ -125,7 +125,7 @@ impl Kernel {
     /// Sources that it can make us launch, with their entries.
     pub fn launched(&self) -> impl Iterator<Item = (&str, &str)> {
         let reference = match &self.reference {
-            Some(Reference::Kernel(code, _)) => Some(code),
+            Some(Reference::Kernel(code, _)) => Some(&**code),
             _ => None,
         };
         std::iter::once(&self.code).chain(reference).filter_map(|code| {
@@ -182,8 +182,8 @@ impl Kernel {
         let labels: Vec<String> = self.case_list().iter().map(Case::label).collect();
         let compared = self.compared().count();
         names.sort_unstable();
-        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            section.problem("arg", format!("two arguments are called {}", twice[0]));
+        if let Some([twice, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            section.problem("arg", format!("two arguments are called {twice}"));
         }
         if let Some(label) = labels.iter().enumerate().find(|(at, label)| labels[..*at].contains(label)) {
             section.problem("case", format!("two cases are called {}", label.1));
@@ -300,7 +300,7 @@ impl Reference {
         match (file, run) {
             (Some(file), _) => Some(Self::File(file)),
             (_, Some(run)) => Some(Self::Command(run)),
-            _ => code.source.is_some().then(|| Self::Kernel(code, args.unwrap_or_default())),
+            _ => code.source.is_some().then(|| Self::Kernel(Box::new(code), args.unwrap_or_default())),
         }
     }
 
@@ -351,21 +351,14 @@ fn seeds(section: &mut Section<'_, '_>) -> Vec<u32> {
                 })
                 .collect()
         });
-    match read {
-        Some(mut seeds) => {
-            seeds.sort_unstable();
-            seeds.dedup();
-            seeds
-        }
-        None => {
-            section.invalid(
-                "seeds",
-                value,
-                &format!("must be an array of 1 to {MOST_CASES} whole numbers from 0 on"),
-            );
-            Vec::new()
-        }
+    if read.is_none() {
+        let why = format!("must be an array of 1 to {MOST_CASES} whole numbers from 0 on");
+        section.invalid("seeds", value, &why);
     }
+    let mut seeds = read.unwrap_or_default();
+    seeds.sort_unstable();
+    seeds.dedup();
+    seeds
 }
 
 /// An integer, a decimal or an expression.
