@@ -51,6 +51,9 @@ const MOST_ARGUMENTS: usize = 64;
 /// The most cases, and the most seeds.
 const MOST_CASES: usize = 256;
 
+/// The most files of a reference: each is brought from the protected branch by itself.
+const MOST_FILES: usize = 200;
+
 /// How often a kernel is launched in a process when the gate does not say.
 const DEFAULT_LAUNCHES: u32 = 3;
 
@@ -133,11 +136,28 @@ impl Kernel {
         })
     }
 
+    /// The files that a pattern stands for, each once.
+    fn reference_files(&self, pattern: &str) -> Vec<String> {
+        let mut files = std::collections::BTreeSet::new();
+        for case in self.case_list() {
+            for seed in self.seed_list() {
+                for output in self.compared() {
+                    let file = pattern.replace("{case}", &case.label()).replace("{seed}", &seed.to_string());
+                    files.insert(file.replace("{out}", &output.name));
+                }
+                if files.len() > MOST_FILES {
+                    return files.into_iter().collect();
+                }
+            }
+        }
+        files.into_iter().collect()
+    }
+
     /// Files that say what is right: judged in the protected branch's version.
     pub(super) fn oracle(&self) -> Vec<String> {
         let mut files: Vec<String> = match &self.reference {
             Some(Reference::Kernel(code, _)) => code.source.iter().cloned().collect(),
-            Some(Reference::File(file)) if !file.contains('{') => vec![file.clone()],
+            Some(Reference::File(pattern)) => self.reference_files(pattern),
             _ => Vec::new(),
         };
         files.extend(self.arguments.iter().filter_map(|argument| match &argument.what {
@@ -192,6 +212,10 @@ impl Kernel {
             section.problem("arg", "no argument has the role out or inout: nothing would be compared");
         }
         match &self.reference {
+            Some(Reference::File(pattern)) if self.reference_files(pattern).len() > MOST_FILES => {
+                section.problem("reference", format!("the reference has more than {MOST_FILES} files"));
+                section.hint("have fewer cases and seeds, or let a command compute what is right");
+            }
             Some(Reference::File(file)) if compared > 1 && !file.contains("{out}") => {
                 section.problem(
                     "reference",
