@@ -8,7 +8,7 @@
 //! | row | modules | rule |
 //! |---|---|---|
 //! | 0 words | [`model`], [`event`], [`fold`] | pure: no I/O, no clock |
-//! | 1 engines | [`config`], [`document`], [`redact`], [`report`], [`validate`] | bytes in, values and findings out; total |
+//! | 1 engines | [`config`], [`document`], [`links`], [`redact`], [`report`], [`search`], [`validate`] | bytes in, values and findings out; total |
 //! | 2 git | [`git`] | the only place that runs the `git` program |
 //! | 3 outside | [`device`], [`forge`], [`runner`], [`store`] | typed errors |
 //! | 4 session | [`session`] | opened repository, configuration, identity, clock, randomness |
@@ -21,8 +21,10 @@ pub mod fold;
 
 pub mod config;
 pub mod document;
+pub mod links;
 pub mod redact;
 pub mod report;
+pub mod search;
 pub mod validate;
 
 pub mod git;

@@ -79,7 +79,7 @@ impl Live {
                 wipe(&mut state);
                 state.running = None;
             }
-            Progress::Waiting | Progress::Run(..) => {}
+            Progress::Waiting | Progress::WaitingForGpu(..) | Progress::Run(..) => {}
         }
         // On a terminal the line that changes says which run it is; elsewhere each run has a line.
         if let Some(line) = line

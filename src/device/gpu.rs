@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use super::bounded::{LIMIT, ask, on_path};
+use super::cards::Card;
 use super::{Gpu, one_line, read_start};
 
 /// The most devices of one vendor that are listed.
@@ -63,6 +64,31 @@ fn amd(nodes: &Path, module_version: &Path) -> Vec<Gpu> {
         .filter_map(|node| {
             let properties = read_start(node.join("properties"), 16 * 1024);
             topology_node(&properties, &read_start(node.join("name"), 256), &driver)
+        })
+        .collect()
+}
+
+/// The same devices, as a gate may be given them.
+pub(super) fn amd_cards(nodes: &Path, module_version: &Path) -> Vec<Card> {
+    let Some(driver) = amd(nodes, module_version).into_iter().next().map(|gpu| gpu.driver) else {
+        return Vec::new();
+    };
+    folders(nodes)
+        .iter()
+        .filter_map(|node| {
+            let properties = read_start(node.join("properties"), 16 * 1024);
+            let name = read_start(node.join("name"), 256);
+            let gpu = topology_node(&properties, &name, &driver)?;
+            let target = number(&properties, "gfx_target_version").filter(|version| *version > 0);
+            Some(Card {
+                vendor: gpu.vendor,
+                arch: target.map(gfx_name).unwrap_or_default(),
+                name: Some(one_line(&name)).filter(|name| !name.is_empty()).unwrap_or(gpu.name),
+                uuid: gpu.uuid.unwrap_or_default(),
+                driver: gpu.driver,
+                node: read_start(node.join("gpu_id"), 64).trim().parse().ok().filter(|id| *id != 0),
+                ..Card::default()
+            })
         })
         .collect()
 }
@@ -125,12 +151,7 @@ fn information(text: &str, driver: &str) -> Option<Gpu> {
 
 /// One node of the compute driver's topology; `None` for processors, which are nodes too.
 fn topology_node(properties: &str, name: &str, driver: &str) -> Option<Gpu> {
-    let number = |key: &str| -> Option<u64> {
-        properties.lines().find_map(|line| {
-            let (found, value) = line.split_once(' ')?;
-            if found == key { value.trim().parse().ok() } else { None }
-        })
-    };
+    let number = |key: &str| number(properties, key);
     if number("simd_count")? == 0 || number("vendor_id")? != AMD {
         return None;
     }
@@ -144,6 +165,13 @@ fn topology_node(properties: &str, name: &str, driver: &str) -> Option<Gpu> {
     };
     let uuid = number("unique_id").filter(|id| *id != 0).map(|id| format!("GPU-{id:016x}"));
     Some(Gpu { vendor: "amd".into(), name, driver: driver.to_owned(), uuid })
+}
+
+fn number(properties: &str, key: &str) -> Option<u64> {
+    properties.lines().find_map(|line| {
+        let (found, value) = line.split_once(' ')?;
+        if found == key { value.trim().parse().ok() } else { None }
+    })
 }
 
 /// The compiler's name of an architecture: major in decimal, minor and stepping one hexadecimal

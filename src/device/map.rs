@@ -162,7 +162,7 @@ mod tests {
         assert!(why(open("/etc/hostname")).contains("does not lie in"));
         assert!(why(open("case")).contains("a folder"));
         assert!(why(open("case/p.npy")).contains("no such file"));
-        let later = since + Duration::from_secs(3600);
+        let later = since + Duration::from_hours(1);
         assert!(why(Mapped::open_below(&out, "case/o.npy", later)).contains("before this run"));
     }
 }

@@ -7,13 +7,17 @@
 //! guessed. The parsers are pure and total; the texts they read are hostile input.
 
 mod bounded;
+pub mod cards;
 pub mod cpu;
 pub mod cuda;
 mod gpu;
 mod host;
 pub mod kernel;
+pub mod lock;
 pub mod map;
+pub mod nvml;
 mod tool;
+pub mod watch;
 
 use serde::{Deserialize, Serialize};
 

@@ -41,6 +41,7 @@ impl EventType for AttemptStarted {
             outcome: Outcome::default(),
             ended: None,
             rivals: Rivals::default(),
+            reverted: None,
             notes: Vec::new(),
         });
     }

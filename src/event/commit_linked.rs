@@ -29,12 +29,40 @@ pub struct CommitLinked {
     /// Its pull request, such as `#123`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub pr: String,
+    /// How it was found when no person made the link: `trailer`, `patch-id`, `cherry-pick`, `revert`, and the like.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub how: String,
+    /// Commits it undoes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reverts: Vec<Oid>,
+}
+
+/// For tests and for `..`: no commit has that name.
+impl Default for CommitLinked {
+    fn default() -> Self {
+        Self {
+            commit: Oid::zero(),
+            role: Role::default(),
+            attempt: None,
+            patch_id: String::new(),
+            tree: None,
+            subject: String::new(),
+            pr: String::new(),
+            how: String::new(),
+            reverts: Vec::new(),
+        }
+    }
 }
 
 impl EventType for CommitLinked {
     const TYPE: &'static str = "commit.linked";
 
     fn apply(&self, event: &Context<'_>, incident: &mut Incident) {
+        let of_commit = || incident.links.iter().filter(|l| l.commit == self.commit);
+        // What a person took back, no program brings back.
+        if !self.how.is_empty() && of_commit().next().is_some() && of_commit().all(|l| l.unlinked) {
+            return;
+        }
         let link = Link {
             stamp: event.stamp.clone(),
             commit: self.commit.clone(),
@@ -44,12 +72,52 @@ impl EventType for CommitLinked {
             tree: self.tree.clone(),
             subject: self.subject.clone(),
             pr: self.pr.clone(),
+            how: self.how.clone(),
+            reverts: self.reverts.clone(),
+            former: Vec::new(),
+            reverted_by: None,
             unlinked: false,
         };
-        // One link a commit and role: saying it twice, here or in two clones, changes nothing.
-        match incident.links.iter_mut().find(|l| l.commit == self.commit && l.role == self.role) {
-            Some(old) => *old = Link { attempt: link.attempt.or(old.attempt), ..link },
+        // One link a commit and role: saying it twice, here or in two clones, changes nothing. Only rewrites bring the
+        // commits of several attempts together in one.
+        let same = |l: &Link| l.commit == self.commit && l.role == self.role;
+        let exact = incident.links.iter().position(|l| same(l) && l.attempt == self.attempt);
+        match exact.or_else(|| incident.links.iter().position(same)) {
+            Some(i) => {
+                let old = &mut incident.links[i];
+                let former = std::mem::take(&mut old.former);
+                *old = Link { attempt: link.attempt.or(old.attempt), former, ..link };
+            }
             None => incident.links.push(link),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::testing::fold;
+    use crate::event::{CommitUnlinked, Data};
+
+    fn oid() -> Oid {
+        Oid::parse(&"a".repeat(40)).unwrap()
+    }
+
+    fn link(role: Role, how: &str) -> Data {
+        CommitLinked { commit: oid(), role, how: how.into(), ..CommitLinked::default() }.into()
+    }
+
+    #[test]
+    fn what_was_taken_back_is_brought_back_by_people_alone() {
+        let taken: Data = CommitUnlinked { commit: oid(), role: None }.into();
+        let in_force = |events: Vec<Data>| fold(events).links.iter().filter(|l| !l.unlinked).count();
+        let first = link(Role::Related, "trailer");
+        for found in [link(Role::Related, "trailer"), link(Role::Fix, "patch-id")] {
+            assert_eq!(in_force(vec![first.clone(), taken.clone(), found]), 0);
+        }
+        assert_eq!(in_force(vec![first.clone(), taken, link(Role::Fix, "")]), 1);
+        // One role was exchanged for another: nobody has taken the commit back.
+        let exchanged = CommitUnlinked { commit: oid(), role: Some(Role::Related) }.into();
+        assert_eq!(in_force(vec![first.clone(), exchanged, link(Role::Fix, ""), first]), 2);
     }
 }

@@ -172,6 +172,7 @@ pub(crate) mod testing {
                 Stamp { event: id(i), at: Timestamp::from_millis(i as i64), by: Some(Author::default()) };
             data.apply(&Context { stamp, is_after: &|_| true }, &mut incident);
         }
+        incident.settle_reverts();
         incident
     }
 

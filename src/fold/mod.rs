@@ -144,6 +144,7 @@ impl Ledger {
         bound(&mut incident.damaged);
         bound(&mut incident.unknown);
         incident.damaged.extend(self.faults.iter().cloned());
+        incident.settle_reverts();
         incident
     }
 

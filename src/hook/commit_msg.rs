@@ -1,7 +1,7 @@
 //! `commit-msg`: the active incident and attempt become trailers, and trailers that name nothing are noticed.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::git::trailers::{self, Added, Cleanup};
 use crate::model::id::is_lower_hex;
@@ -10,12 +10,10 @@ use crate::model::{Kind, Result};
 use crate::session::Session;
 use crate::session::locate::SHORTEST_PREFIX;
 
+use super::post_commit::in_rebase;
 use super::{Line, Say, Tone};
 
-/// The trailer that names an incident.
-pub const INCIDENT: &str = "Incident";
-/// The trailer that names an attempt.
-pub const ATTEMPT: &str = "Attempt";
+pub use crate::links::message::{ATTEMPT, INCIDENT};
 
 /// Checks and completes the message in a file. Returns the exit status: anything but 0 ends the commit.
 ///
@@ -147,10 +145,6 @@ fn looks_like_ours(value: &str) -> bool {
 
 fn has_word(message: &[u8], word: &[u8]) -> bool {
     message.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
-}
-
-fn in_rebase(git_dir: &Path) -> bool {
-    ["rebase-merge", "rebase-apply"].iter().any(|name| git_dir.join(name).is_dir())
 }
 
 #[cfg(test)]

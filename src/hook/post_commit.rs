@@ -1,61 +1,42 @@
-//! `post-commit`: a commit whose trailers name an incident is linked to it.
+//! `post-commit`: a commit whose message names an incident, a linked commit that it was picked from, or one that it
+//! undoes, is linked.
 
-use crate::git::trailers;
-use crate::model::incident::Incident;
+use std::path::Path;
+
+use crate::model::Result;
 use crate::model::status::Role;
-use crate::model::{EventId, Oid, Result};
 use crate::session::Session;
 
-use super::commit_msg::{ATTEMPT, INCIDENT};
 use super::{Line, Say, Tone};
 
-/// Links HEAD.
+/// Links HEAD. During a rebase nothing happens: post-rewrite knows what became of what, and an aborted rebase leaves
+/// nothing behind.
 ///
 /// # Errors
 /// The repository cannot be read or written; the commit is made all the same.
 pub fn run(session: &Session, say: Say<'_>) -> Result<()> {
+    if in_rebase(session.repo.git_dir()) {
+        return Ok(());
+    }
     let Some(head) = session.repo.head_commit()? else {
         return Ok(());
     };
-    let message = session.repo.message_of(&head)?;
-    if !message.to_ascii_lowercase().contains("incident:") {
-        return Ok(());
-    }
-    let attempts = trailers::values(message.as_bytes(), "#", ATTEMPT);
-    let mut seen: Vec<Oid> = Vec::new();
-    for value in trailers::values(message.as_bytes(), "#", INCIDENT) {
-        // One that is not here was complained about when the message was written.
-        let Ok(id) = session.incident_id(Some(&value)) else {
-            continue;
+    for (id, link) in session.link_new_commit(&head)? {
+        let (short, id) = (head.short(), id.short());
+        let line = match link.role {
+            Role::Related => Line::new(Tone::Quiet, format!("{short} belongs to incident {id}")),
+            Role::Revert => {
+                let undone: Vec<&str> = link.reverts.iter().map(|r| r.short()).collect();
+                Line::new(Tone::Look, format!("{short} reverts {} of incident {id}", undone.join(", ")))
+            }
+            role => Line::new(Tone::Quiet, format!("{short} belongs to incident {id} as {role}")),
         };
-        if !seen.contains(&id) {
-            link(session, &id, &head, &attempts, say)?;
-            seen.push(id);
-        }
+        say(line);
     }
     Ok(())
 }
 
-fn link(session: &Session, id: &Oid, head: &Oid, attempts: &[String], say: Say<'_>) -> Result<()> {
-    let incident = session.incident(id)?;
-    if incident.links.iter().any(|link| link.commit == *head && !link.unlinked) {
-        return Ok(());
-    }
-    let attempt = attempts.iter().find_map(|digits| attempt(&incident, digits));
-    session.link_commit(id, head, Role::Related, attempt)?;
-    say(Line::new(Tone::Quiet, format!("{} belongs to incident {}", head.short(), id.short())));
-    Ok(())
-}
-
-/// The attempt whose event begins with these digits, if only one does.
-fn attempt(incident: &Incident, digits: &str) -> Option<EventId> {
-    if digits.len() < 7 {
-        return None;
-    }
-    let mut matching = incident
-        .attempts
-        .iter()
-        .map(|a| a.started.event)
-        .filter(|event| event.to_string().starts_with(digits));
-    matching.next().filter(|_| matching.next().is_none())
+/// Whether a rebase goes on in this worktree.
+pub(super) fn in_rebase(git_dir: &Path) -> bool {
+    ["rebase-merge", "rebase-apply"].iter().any(|name| git_dir.join(name).is_dir())
 }

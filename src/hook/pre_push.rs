@@ -46,6 +46,7 @@ pub fn run(
             }
         }
     }
+    link(session, remote, &push.updates, say);
     let exit = worst(exit, judge(session, &subjects, watch, say));
     if let Some(remote) = remote.filter(|_| exit == 0) {
         let only_notes = push.updates.iter().all(|update| update.matter() == Matter::Notebook);
@@ -54,6 +55,17 @@ pub fn run(
         }
     }
     exit
+}
+
+/// Links commits of the push that name incidents and were made without our hooks. Trouble is told; the push goes on.
+fn link(session: &Session, remote: Option<&str>, updates: &[Update], say: Say<'_>) {
+    let judged = updates.iter().filter(|update| update.matter() == Matter::Judge);
+    let tips: Vec<Oid> = judged.map(|update| update.local.clone()).collect();
+    match session.link_pushed(remote, &tips) {
+        Ok(0) => {}
+        Ok(n) => say(Line::new(Tone::Quiet, format!("{n} link(s) made that commits of this push ask for"))),
+        Err(error) => say_error(say, Tone::Look, &error),
+    }
 }
 
 /// Syncs the ledgers with the remote of the push. It may fail and it may be cut short: the push goes on.

@@ -12,6 +12,10 @@ pub fn progress(progress: &Progress<'_>) -> Option<Line> {
         Progress::Waiting => {
             Some(Line::new(Tone::Quiet, "waiting for another validation of this repository …"))
         }
+        Progress::WaitingForGpu(job, whom) => {
+            let text = format!("{} waits for a GPU: {whom} has it …", job.gate.id);
+            Some(Line::new(Tone::Quiet, text))
+        }
         Progress::Started(job, _) => {
             let text = format!("{} on {} ({}) …", job.gate.id, job.commit.short(), job.because);
             Some(Line::new(Tone::Quiet, text))
@@ -39,6 +43,11 @@ pub fn lines(report: &Report) -> Vec<Line> {
     for result in &report.results {
         lines.push(row(result, width));
     }
+    for result in &report.results {
+        for note in &result.notes {
+            lines.push(Line::new(Tone::Look, format!("  {}: {note}", result.gate)));
+        }
+    }
     for result in report.results.iter().filter(|r| r.verdict != Verdict::Pass && !r.deferred) {
         details(result, &mut lines);
     }
@@ -58,7 +67,10 @@ fn row(result: &GateResult, width: usize) -> Line {
         text.extend(["  ", &human_duration(result.millis)]);
     }
     if result.cached {
-        text.push_str("  (recorded before)");
+        match &result.signed_by {
+            Some(who) if !who.starts_with("SHA256:") => text.extend(["  (recorded by ", who, ")"]),
+            _ => text.push_str("  (recorded before)"),
+        }
     }
     if !result.reason.is_empty() {
         text.extend(["  ", &result.reason]);

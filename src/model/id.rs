@@ -27,6 +27,11 @@ impl Oid {
         &self.0[..12]
     }
 
+    /// The name that no object has.
+    pub fn zero() -> Self {
+        Self("0".repeat(40))
+    }
+
     /// All zeros: git's way to say "no object" in hooks.
     pub fn is_zero(&self) -> bool {
         self.0.bytes().all(|b| b == b'0')

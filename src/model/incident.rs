@@ -98,6 +98,8 @@ pub struct Incident {
     pub repro: Repro,
     /// Commits.
     pub links: Vec<Link>,
+    /// Rewrites that were recorded: the former name of a commit, and the new one.
+    pub rewrites: Vec<(Oid, Oid)>,
     /// Stored files.
     pub evidence: Vec<Evidence>,
     /// Blobs that were erased for good, whenever they are or were added.
@@ -202,6 +204,8 @@ pub struct Attempt {
     pub ended: Option<Stamp>,
     /// Outcomes and conclusions that others recorded without knowing of this one.
     pub rivals: Rivals<(Outcome, String)>,
+    /// The commit that undid its fix, which is why the bug counts as remaining although it was recorded as fixed.
+    pub reverted: Option<Oid>,
     /// Notes and runs.
     pub notes: Vec<Note>,
 }
@@ -404,6 +408,14 @@ pub struct Link {
     pub subject: String,
     /// Its pull request.
     pub pr: String,
+    /// How it was found when no person made the link; empty when one did.
+    pub how: String,
+    /// Commits it undoes, as its message or a person names them.
+    pub reverts: Vec<Oid>,
+    /// The names its commit had before rewrites, each with the event that says so.
+    pub former: Vec<(Oid, EventId)>,
+    /// The commit that undoes it and stands; see [`super::reverts`].
+    pub reverted_by: Option<Oid>,
     /// Whether the link was taken back.
     pub unlinked: bool,
 }

@@ -16,6 +16,7 @@ mod object;
 pub mod outcome;
 pub mod rate;
 pub mod register;
+pub mod reverts;
 pub mod status;
 pub mod time;
 

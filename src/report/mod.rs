@@ -2,6 +2,7 @@
 
 pub mod blocked;
 pub mod codeowners;
+pub mod listing;
 pub mod pull_request;
 pub mod standing;
 pub mod views;

@@ -43,7 +43,7 @@ pub struct Standing {
     pub repro_ok: bool,
     /// A root cause is confirmed, and nobody rejected it at the same time.
     pub cause_ok: bool,
-    /// A fix link resolves to a commit.
+    /// A fix link resolves to a commit that nothing has reverted.
     pub fix_ok: bool,
     /// The repro passed often enough on that commit, and never failed there.
     pub validation_ok: bool,
@@ -134,6 +134,7 @@ fn newest_fix(incident: &Incident, fixes: &[FixCommit]) -> Option<FixCommit> {
     incident
         .links_as(Role::Fix)
         .enumerate()
+        .filter(|(_, link)| link.reverted_by.is_none())
         .filter_map(|(i, link)| {
             let fix = fixes.iter().find(|f| f.commit == link.commit)?;
             Some(((link.stamp.at, i), fix))
@@ -212,7 +213,15 @@ fn missing(incident: &Incident, standing: &Standing) -> Vec<String> {
         );
     }
     let Some(fix) = &standing.fix else {
-        missing.push(if incident.links_as(Role::Fix).next().is_some() {
+        let reverted = incident.links_as(Role::Fix).filter_map(|l| Some((l, l.reverted_by.as_ref()?)));
+        missing.push(if let Some((link, by)) = reverted.max_by_key(|(l, _)| l.stamp.at) {
+            format!(
+                "the fix {} was reverted by {} and counts as a failed attempt: \
+                 git incident attempt start -H \"why the bug is back\"",
+                link.commit.short(),
+                by.short()
+            )
+        } else if incident.links_as(Role::Fix).next().is_some() {
             "the linked fix is no commit of this repository (rewritten, or not fetched): git incident relink"
                 .to_owned()
         } else {
@@ -287,6 +296,7 @@ mod tests {
             tree: Some(oid(if commit == '1' { 'a' } else { 'b' })),
             subject: String::new(),
             pr: String::new(),
+            ..CommitLinked::default()
         }
         .into()
     }
@@ -368,6 +378,25 @@ mod tests {
         let taken_back = CommitUnlinked { commit: oid('1'), role: Some(Role::Fix) };
         let s = standing(&fold([events, vec![taken_back.into()]].concat()), &fixes());
         assert_eq!(numbers(&s), (9, 6, 4, 0), "what was taken back is one more state with the bug");
+    }
+
+    #[test]
+    fn a_reverted_fix_is_none_until_it_is_applied_again() {
+        let revert = |commit, of| -> Data {
+            CommitLinked {
+                commit: oid(commit),
+                role: Role::Revert,
+                reverts: vec![oid(of)],
+                ..CommitLinked::default()
+            }
+            .into()
+        };
+        let events = vec![set(), ran('c', 5, 5), linked('1', Role::Fix), ran('a', 4, 0), revert('8', '1')];
+        let s = standing(&fold(events.clone()), &fixes());
+        assert!(!s.fix_ok && !s.validation_ok && s.fix.is_none());
+        assert!(s.missing.iter().any(|l| l.contains("was reverted by 888888888888")), "{:?}", s.missing);
+        let s = standing(&fold([events, vec![revert('9', '8')]].concat()), &fixes());
+        assert!(s.fix_ok && s.validation_ok, "{:?}", s.missing);
     }
 
     #[test]

@@ -98,6 +98,7 @@ pub fn attempt(incident: &Incident, attempt: &Attempt) -> Value {
         "conclusion": attempt.conclusion,
         "rules_out": attempt.rules_out,
         "outcome": {"hypothesis": attempt.outcome.hypothesis, "bug": attempt.outcome.bug},
+        "reverted": attempt.reverted,
         "ended": attempt.ended.as_ref().map(|s| s.at.to_string()),
         "started": attempt.started.at,
         "rivals": attempt.rivals.iter().map(|(o, c)| json!({"outcome": o, "conclusion": c})).collect::<Vec<_>>(),
@@ -174,6 +175,7 @@ fn link(incident: &Incident, link: &Link) -> Value {
     json!({
         "commit": link.commit, "role": link.role, "attempt": ordinal, "attempt_id": link.attempt,
         "subject": link.subject, "patch_id": link.patch_id, "tree": link.tree, "pr": link.pr,
+        "how": link.how, "reverts": link.reverts, "reverted_by": link.reverted_by,
     })
 }
 

@@ -102,6 +102,8 @@ impl Session {
                         tree: link.tree.clone(),
                         subject: link.subject.clone(),
                         pr: link.pr.clone(),
+                        how: String::new(),
+                        reverts: link.reverts.clone(),
                     };
                     add_link(draft, linked, true)?;
                 }

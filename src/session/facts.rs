@@ -16,8 +16,8 @@ impl Session {
             .collect()
     }
 
-    /// What an incident's record proves.
+    /// What an incident's record proves, reverts in HEAD's history included that no ledger has.
     pub fn standing(&self, incident: &Incident) -> Standing {
-        standing(incident, &self.fixes(incident))
+        standing(&self.with_reverts(incident.clone()), &self.fixes(incident))
     }
 }

@@ -3,10 +3,15 @@
 use super::Session;
 use crate::event::{CommitLinked, CommitUnlinked};
 use crate::git::diff;
-use crate::model::incident::Incident;
+use crate::git::history::{self, Commit};
+use crate::links::message;
+use crate::model::incident::{Incident, Link};
 use crate::model::status::Role;
-use crate::model::{EventId, Oid, Result};
+use crate::model::{Error, EventId, Oid, Result};
 use crate::store::ledger::Draft;
+
+/// So many commits behind a fix are looked at for a revert that no ledger has.
+const MOST_SINCE_FIX: usize = 2000;
 
 impl Session {
     /// Everything it takes to find a commit again after a rewrite.
@@ -19,21 +24,52 @@ impl Session {
         role: Role,
         attempt: Option<EventId>,
     ) -> Result<CommitLinked> {
-        let message = self.repo.message_of(commit)?;
-        let subject = message.lines().next().unwrap_or_default().trim().to_owned();
-        let pr = pull_request_of(&subject);
-        Ok(CommitLinked {
-            commit: commit.clone(),
-            role,
-            attempt,
-            patch_id: diff::patch_id(&self.git(), commit.as_str())?.unwrap_or_default(),
-            tree: Some(self.repo.tree_of(commit)?),
-            subject,
-            pr,
-        })
+        let found = history::commits(
+            &self.repo,
+            &self.git(),
+            &history::Place::These(std::slice::from_ref(commit)),
+            1,
+        )?;
+        let found = found.into_iter().next().ok_or_else(|| {
+            Error::refused(format!("commit {} is not in this repository", commit.short()))
+                .hint("in a shallow or partial clone: git fetch --unshallow, or git fetch --refetch")
+        })?;
+        let patch_id = diff::patch_id(&self.git(), commit.as_str())?;
+        Ok(self.described(&found, role, attempt, patch_id))
     }
 
-    /// Links a commit and writes its line.
+    /// As [`Session::describe_commit`], of a commit that was read already.
+    pub(super) fn described(
+        &self,
+        commit: &Commit,
+        role: Role,
+        attempt: Option<EventId>,
+        patch_id: Option<String>,
+    ) -> CommitLinked {
+        let reverts = if role == Role::Revert {
+            message::signs(&commit.message).reverts.iter().filter_map(|d| self.full_name(d)).collect()
+        } else {
+            Vec::new()
+        };
+        CommitLinked {
+            commit: commit.oid.clone(),
+            role,
+            attempt,
+            patch_id: patch_id.unwrap_or_default(),
+            tree: Some(commit.tree.clone()),
+            subject: commit.subject(),
+            pr: message::pull_request_of(&commit.message),
+            how: String::new(),
+            reverts,
+        }
+    }
+
+    /// The commit that digits in a message name: also one that is not here, if all its digits stand there.
+    pub(super) fn full_name(&self, digits: &str) -> Option<Oid> {
+        Oid::parse(digits).or_else(|| self.repo.resolve_commit(digits).ok())
+    }
+
+    /// Links a commit and writes its line. `reverts` are commits it undoes beside those that its message names.
     ///
     /// # Errors
     /// The commit is not here; the repository cannot be written.
@@ -43,11 +79,17 @@ impl Session {
         commit: &Oid,
         role: Role,
         attempt: Option<EventId>,
+        reverts: &[Oid],
     ) -> Result<Incident> {
         let before = self.incident(id)?;
         // As merely related, the post-commit hook links it before anybody has judged it.
         let loose = before.links_as(Role::Related).find(|l| l.commit == *commit);
-        let linked = self.describe_commit(commit, role, attempt.or(loose.and_then(|l| l.attempt)))?;
+        let mut linked = self.describe_commit(commit, role, attempt.or(loose.and_then(|l| l.attempt)))?;
+        for more in reverts {
+            if !linked.reverts.contains(more) {
+                linked.reverts.push(more.clone());
+            }
+        }
         self.append(id, &[], |draft| add_link(draft, linked, loose.is_some()))?;
         let incident = self.incident(id)?;
         self.project_lines(&incident, std::slice::from_ref(commit))?;
@@ -64,6 +106,67 @@ impl Session {
         self.project_lines(&incident, std::slice::from_ref(commit))?;
         Ok(incident)
     }
+
+    /// The incident as HEAD's history shows it: reverts of its fixes that no hook has seen (others' merges, commits
+    /// made without hooks) count as if they were linked. Nothing is written; `relink --apply` does that.
+    pub fn with_reverts(&self, incident: Incident) -> Incident {
+        let Ok(Some(head)) = self.repo.head_commit() else { return incident };
+        let fixes: Vec<Oid> = incident
+            .links_as(Role::Fix)
+            .map(|l| l.commit.clone())
+            .filter(|c| self.repo.is_commit(c) && self.repo.is_ancestor(c, &head))
+            .collect();
+        let mut incident = incident;
+        let mut found = false;
+        for fix in fixes {
+            // Oldest first, so that the revert of a revert finds it.
+            for (commit, text) in
+                history::messages_since(&self.repo, &fix, &head, MOST_SINCE_FIX).into_iter().rev()
+            {
+                let linked = |l: &Link| l.commit == commit && l.role == Role::Revert;
+                if !text.contains("everts commit") || incident.links.iter().any(linked) {
+                    continue;
+                }
+                let named = message::signs(&text).reverts;
+                let undone: Vec<Oid> =
+                    named.iter().filter_map(|digits| linked_as(&incident, digits)).collect();
+                if let Some(of) = undone.first().and_then(|c| incident.links.iter().find(|l| l.commit == *c))
+                {
+                    let link = Link {
+                        commit,
+                        role: Role::Revert,
+                        reverts: undone,
+                        subject: text.lines().next().unwrap_or_default().to_owned(),
+                        patch_id: String::new(),
+                        tree: None,
+                        how: NOT_RECORDED.to_owned(),
+                        former: Vec::new(),
+                        unlinked: false,
+                        ..of.clone()
+                    };
+                    incident.links.push(link);
+                    found = true;
+                }
+            }
+        }
+        if found {
+            incident.settle_reverts();
+        }
+        incident
+    }
+}
+
+/// How a link is called that stands in no ledger yet.
+pub const NOT_RECORDED: &str = "seen";
+
+/// The commit of a link in force whose name, now or before rewrites, begins with these digits.
+pub(super) fn linked_as(incident: &Incident, digits: &str) -> Option<Oid> {
+    let in_force = || incident.links.iter().filter(|l| !l.unlinked);
+    let is = |oid: &Oid| oid.as_str().starts_with(digits);
+    in_force()
+        .find(|l| is(&l.commit))
+        .or_else(|| in_force().find(|l| l.former.iter().any(|(name, _)| is(name))))
+        .map(|l| l.commit.clone())
 }
 
 /// Adds a link; a role that says something replaces the one that says nothing.
@@ -75,32 +178,4 @@ pub(super) fn add_link(draft: &mut Draft<'_>, linked: CommitLinked, loose: bool)
         draft.add(CommitUnlinked { commit: linked.commit.clone(), role: Some(Role::Related) })?;
     }
     draft.add(linked)
-}
-
-/// The pull request a forge wrote into a squash subject: `Fix it (#123)`, or a merge's `Merge pull request #123 from …`.
-pub fn pull_request_of(subject: &str) -> String {
-    let digits = |text: &str| {
-        let n = text.bytes().take_while(u8::is_ascii_digit).count();
-        (n > 0).then(|| (text[..n].to_owned(), text[n..].to_owned()))
-    };
-    if let Some((number, _)) = subject.strip_prefix("Merge pull request #").and_then(digits) {
-        return format!("#{number}");
-    }
-    match subject.rfind("(#").and_then(|at| digits(&subject[at + 2..])) {
-        Some((number, rest)) if rest == ")" => format!("#{number}"),
-        _ => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::pull_request_of;
-
-    #[test]
-    fn finds_the_number_a_forge_wrote() {
-        assert_eq!(pull_request_of("Fix softmax (#123)"), "#123");
-        assert_eq!(pull_request_of("Merge pull request #7 from a/b"), "#7");
-        assert_eq!(pull_request_of("Fix (#12) for real"), "");
-        assert_eq!(pull_request_of("Fix (#)"), "");
-    }
 }

@@ -4,6 +4,7 @@ use super::Session;
 use crate::model::id::is_lower_hex;
 use crate::model::incident::{Attempt, Incident, Next};
 use crate::model::{Error, Oid, Result};
+use crate::store::index::Index;
 use crate::store::ledger;
 
 /// The shortest prefix of an id that is understood.
@@ -30,6 +31,13 @@ impl Session {
                 [] => {}
                 several => return Err(self.ambiguous(text, several)),
             }
+        }
+        // The index says where to look; the ledger says whether it is so.
+        if let Some(ids) = Index::if_there(&self.repo).and_then(|index| index.with_ticket(text).ok())
+            && let [only] = ids.as_slice()
+            && !text.is_empty()
+        {
+            return Ok(only.clone());
         }
         let mut matching: Vec<Incident> = self
             .incidents()?

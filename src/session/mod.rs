@@ -9,6 +9,7 @@ pub mod checking;
 pub mod closing;
 pub mod compare;
 pub mod demo;
+pub mod devices;
 pub mod doctor;
 pub mod documents;
 pub mod duration;
@@ -24,13 +25,18 @@ pub mod opening;
 pub mod postmortem;
 pub mod pull_request;
 pub mod purge;
+pub mod relink;
 pub mod rendering;
 pub mod repro;
 pub mod review;
 pub mod running;
+pub mod searching;
+pub mod signing;
 pub mod sync;
+pub mod tried;
 pub mod trust;
 pub mod validate;
+pub mod why;
 pub mod workflow;
 
 use std::cell::OnceCell;
@@ -224,18 +230,6 @@ impl Session {
         let appended = ledger::append(&self.repo, &self.writer()?, incident, evidence, build)?;
         maintenance::hand_over(&self.repo);
         Ok(appended)
-    }
-
-    /// Adds a validation record.
-    ///
-    /// # Errors
-    /// The repository cannot be written.
-    pub fn add_record(
-        &self,
-        descriptor: &crate::store::records::Descriptor,
-        record: crate::store::records::Record,
-    ) -> Result<Oid> {
-        crate::store::records::add(&self.repo, &self.writer()?, descriptor, record)
     }
 
     /// An incident, folded.

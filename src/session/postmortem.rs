@@ -99,9 +99,10 @@ impl Session {
         let mut named: Vec<&Oid> = incident.gates.iter().filter_map(|g| g.descriptor.as_ref()).collect();
         named.sort();
         named.dedup();
+        let signers = self.signers(standing.fix.as_ref().map(|fix| &fix.commit));
         let newest = |descriptor: &Oid| {
-            let found = records::under(&self.repo, descriptor).unwrap_or_default();
-            // What ran here says more than what somebody claims.
+            let found = records::under(&self.repo, descriptor, &signers).unwrap_or_default();
+            // What counts says more than what somebody claims.
             let record = found.iter().rev().find(|f| f.counts).or_else(|| found.last())?;
             Some(RecordFacts {
                 descriptor: descriptor.clone(),

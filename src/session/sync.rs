@@ -114,7 +114,13 @@ impl Session {
         // Not signed by anybody: the person who purges may be the one who is to be forgotten.
         let nobody = git2::Signature::now("git incident", "git-incident@localhost")
             .map_err(|e| Error::bug("a fixed signature is refused").because(e.message()))?;
-        cleanse::cleanse(&self.repo, &nobody, message)
+        let done = cleanse::cleanse(&self.repo, &nobody, message);
+        // What is forgotten may stand in the index as well, which is made anew.
+        let nothing = |c: &Cleansed| !c.rewritten && c.dropped.is_empty() && c.removal.removed == 0;
+        if !done.as_ref().is_ok_and(|done| done.as_ref().is_none_or(nothing)) {
+            crate::store::index::forget(&self.repo);
+        }
+        done
     }
 }
 

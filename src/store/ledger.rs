@@ -225,30 +225,44 @@ pub fn everything(repo: &Repo) -> Result<All> {
     let Some(commit) = refs::read(repo, LEDGER.notes)? else {
         return Ok(All::default());
     };
-    let tree = notes::tree_of(repo, &commit)?;
+    let mut incidents = Vec::new();
+    let unread = each(repo, &commit, &mut |incident| {
+        incidents.push(incident);
+        Ok(())
+    })?;
+    incidents.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(All { incidents, unread })
+}
+
+/// Hands over every incident of a commit of the ledgers, in no order to be relied on, and returns what could not be
+/// read.
+///
+/// # Errors
+/// The commit cannot be read; none of its notes can; whatever `found` refuses.
+pub(super) fn each(
+    repo: &Repo,
+    commit: &Oid,
+    found: &mut dyn FnMut(Incident) -> Result<()>,
+) -> Result<Vec<(Oid, Error)>> {
+    let tree = notes::tree_of(repo, commit)?;
     let mut notes_of: BTreeMap<Oid, Vec<Oid>> = BTreeMap::new();
     for (key, blob) in notes::entries(repo, &tree)? {
         notes_of.entry(key).or_default().push(blob);
     }
     let count = notes_of.len();
-    let mut all = All::default();
-    let mut fold = |key: &Oid, first: Result<Vec<u8>>| {
-        let first = match first {
-            Ok(first) => first,
-            Err(error) => return all.unread.push((key.clone(), error)),
-        };
-        if may_be_incident(&first) {
-            let incident = segments::load(repo, key, &first).incident(key, &|raw| is_anchor(key, raw));
-            if incident.opened.is_some() {
-                all.incidents.push(incident);
-            }
+    let mut unread: Vec<(Oid, Error)> = Vec::new();
+    let mut fold = |key: &Oid, first: Result<Vec<u8>>| match first {
+        Ok(first) => of_note(repo, key, &first).map_or(Ok(()), &mut *found),
+        Err(error) => {
+            unread.push((key.clone(), error));
+            Ok(())
         }
     };
     if count < bulk::WORTH_A_PROCESS {
         let blobs: Vec<Oid> = notes_of.values().flatten().cloned().collect();
         partial::ensure(repo, &blobs)?;
         for (key, blobs) in &notes_of {
-            fold(key, union_of(repo, blobs));
+            fold(key, union_of(repo, blobs))?;
         }
     } else {
         // A key stands at one depth; the few that some other program left at several are united by themselves.
@@ -256,21 +270,28 @@ pub fn everything(repo: &Repo) -> Result<All> {
             notes_of.into_iter().partition(|(_, blobs)| blobs.len() == 1);
         let blobs: Vec<Oid> = single.iter().flat_map(|(_, blobs)| blobs.iter().cloned()).collect();
         bulk::read_blobs(repo, &blobs, |i, bytes| {
-            fold(&single[i].0, bytes.and_then(|bytes| bearable(&blobs[i], bytes)));
-            Ok(())
+            fold(&single[i].0, bytes.and_then(|bytes| bearable(&blobs[i], bytes)))
         })?;
         for (key, blobs) in &several {
-            fold(key, union_of(repo, blobs));
+            fold(key, union_of(repo, blobs))?;
         }
-        all.incidents.sort_by(|a, b| a.id.cmp(&b.id));
     }
     // One bad note hides no other. When all are bad, as in a clone without blobs, that is the answer.
-    if all.unread.len() == count
-        && let Some((_, error)) = all.unread.pop()
+    if unread.len() == count
+        && let Some((_, error)) = unread.pop()
     {
         return Err(error);
     }
-    Ok(all)
+    Ok(unread)
+}
+
+/// The incident whose ledger a note begins; `None` when it begins none.
+pub(super) fn of_note(repo: &Repo, key: &Oid, first: &[u8]) -> Option<Incident> {
+    if !may_be_incident(first) {
+        return None;
+    }
+    let incident = segments::load(repo, key, first).incident(key, &|raw| is_anchor(key, raw));
+    incident.opened.is_some().then_some(incident)
 }
 
 /// A cheap look at a note before it is read: records and segments are no incidents.

@@ -150,6 +150,9 @@ fn line(incident: &Incident, id: &Oid, link: &Link) -> String {
         }
         text.push(')');
     }
+    if let Some(by) = &link.reverted_by {
+        text.push_str(&format!(", reverted by {}", by.short()));
+    }
     text
 }
 

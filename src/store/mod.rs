@@ -4,6 +4,7 @@ pub mod cleanse;
 pub mod evidence;
 pub mod fsck;
 pub mod guard;
+pub mod index;
 pub mod ledger;
 pub mod lines;
 pub mod merge;

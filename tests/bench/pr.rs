@@ -145,6 +145,7 @@ fn record(scene: &Bench) -> Oid {
                 tree: Some(tree.clone()),
                 subject: "Mend every file".into(),
                 pr: String::new(),
+                ..CommitLinked::default()
             })?;
             draft.add(ReproRan {
                 repro,

@@ -8,6 +8,7 @@
 #![allow(unreachable_pub, reason = "`pub` says what the tests may use")]
 
 pub mod clones;
+pub mod emulator;
 pub mod faults;
 pub mod gates;
 pub mod proven;

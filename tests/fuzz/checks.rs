@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "one file of several programs")]
 
 use git_incident::config;
+use git_incident::device::cpu::Cpu;
 use git_incident::document::brief::{Channel, brief};
 use git_incident::document::debuglog;
 use git_incident::document::diff::{Document as Reviewed, canonical_text, to_html, to_markdown};
@@ -14,17 +15,26 @@ use git_incident::document::render::page::{PageInput, page};
 use git_incident::document::render::{adf, text};
 use git_incident::event::{Data, Line, line};
 use git_incident::fold::{Ledger, split_lines, unite};
-use git_incident::git::trailers;
+use git_incident::git::{signing, trailers};
+use git_incident::links::{message, patch, place};
 use git_incident::model::incident::Author;
 use git_incident::model::status::Verdict;
 use git_incident::model::{EventId, Oid, Timestamp, canonical};
 use git_incident::redact::{AllowedFinding, cut, redact};
 use git_incident::report::codeowners::Codeowners;
 use git_incident::report::workflows::recommend;
+use git_incident::search::document::Document as Searched;
+use git_incident::search::similar::{Profile as Words, likeness};
+use git_incident::search::{fingerprint, patch as touched, query, rank};
+use git_incident::store::records::line as records;
+use git_incident::validate::compare::conformance::{same_details, same_summary};
+use git_incident::validate::compare::{
+    Device as _, Pair, Policy, Rule, Tolerance, compare, judge_mutants, plain,
+};
 use git_incident::validate::gate::{End, build, sanitizer};
 use git_incident::validate::kernel::{self, Left, Progress, Report, Request};
 use git_incident::validate::push;
-use git_incident::validate::tensor::{Declared, Dtype, File};
+use git_incident::validate::tensor::{Declared, Dtype, File, Order, Tensor};
 
 /// A target: its name, and what it does with an input.
 pub type Check = (&'static str, fn(&[u8]));
@@ -39,13 +49,17 @@ pub const ALL: &[Check] = &[
     ("redaction", redaction),
     ("hook_input", hook_input),
     ("repository_files", repository_files),
+    ("search_texts", search_texts),
     ("post_mortem", post_mortem),
     ("review_diff", review_diff),
     ("document_views", document_views),
     ("tensor_file", tensor_file),
+    ("tensor_pair", tensor_pair),
     ("compiler_report", compiler_report),
     ("sanitizer_report", sanitizer_report),
     ("kernel_report", kernel_report),
+    ("record", record),
+    ("commit_links", commit_links),
 ];
 
 /// Any bytes as one line of a ledger: read without a panic, and kept byte for byte.
@@ -301,6 +315,64 @@ pub fn tensor_file(bytes: &[u8]) {
     }
 }
 
+/// Any bytes as two tensors (type, shape and layout in the first five bytes, then the elements of one and the other):
+/// compared as the oracle does, and put into words without a panic.
+pub fn tensor_pair(bytes: &[u8]) {
+    const DTYPES: [Dtype; 10] = [
+        Dtype::F32,
+        Dtype::F16,
+        Dtype::BF16,
+        Dtype::F64,
+        Dtype::F8E4M3,
+        Dtype::F8E5M2Fnuz,
+        Dtype::I64,
+        Dtype::U64,
+        Dtype::I16,
+        Dtype::Bool,
+    ];
+    const TOLERANCES: [f64; 8] = [0.0, 1e-5, 1e-2, 1.0, 1e30, f64::INFINITY, -1.0, f64::NAN];
+    let Some(([dtype, columns, layout, tolerance, rule], data)) = bytes.split_first_chunk::<5>() else {
+        return;
+    };
+    let dtype = DTYPES[usize::from(*dtype) % DTYPES.len()];
+    let columns = usize::from(*columns) % 80 + 1;
+    let rows = (data.len() / 2 / dtype.size() / columns).min(4096 / columns);
+    let size = rows * columns * dtype.size();
+    let tensor = |at: usize, flags: u8| Tensor {
+        dtype,
+        shape: vec![rows as u64, columns as u64],
+        bytes: data[at..at + size].into(),
+        order: if flags & 1 == 0 { Order::C } else { Order::Fortran },
+        big_endian: flags & 2 != 0,
+        scale: None,
+    };
+    let (candidate, reference) = (tensor(0, *layout), tensor(size, layout >> 2));
+    let pair = Pair { reference: &reference, candidate: &candidate };
+    let (atol, rtol) = (TOLERANCES[usize::from(tolerance & 7)], TOLERANCES[usize::from(tolerance >> 3 & 7)]);
+    let tolerance = Tolerance { atol, rtol, equal_nan: rule & 1 == 0, bitwise: rule & 2 != 0 };
+    let device = Cpu::with_threads(1);
+    let (right, details) = (plain::summary(pair, &tolerance), plain::details(pair, &tolerance, 3));
+    let found = device.summary(pair, &tolerance).expect("the CPU compares");
+    assert_eq!(same_summary(&found, &right), Ok(()));
+    let found = device.details(pair, &tolerance, 3).expect("the CPU compares");
+    assert_eq!(same_details(&found, &details), Ok(()));
+    let rule = match rule >> 2 & 3 {
+        0 => Rule::Bitwise,
+        1 => Rule::Baseline { slack: 2.0 },
+        _ => Rule::Allclose { atol, rtol },
+    };
+    let policy =
+        Policy { equal_nan: tolerance.equal_nan, norm: Some(0.5), details: true, ..Policy::of(rule) };
+    let judged = compare(&device, &policy, pair, Some(&candidate)).expect("the CPU compares");
+    assert_eq!(judged.passed, judged.reason.is_empty());
+    assert!(judged.lines().iter().all(|line| line.chars().all(|c| !c.is_control())));
+    canonical::to_string(&judged.record()).expect("no floating-point numbers");
+    if judged.passed {
+        let tried = judge_mutants(pair, &judged, None).expect("they were compared before");
+        assert!(tried.says_nothing() || tried.passed.is_some() || !tried.caught.is_empty());
+    }
+}
+
 /// Any text as what a compiler says: read without a panic, and without a kernel it never passes.
 pub fn compiler_report(bytes: &[u8]) {
     let report = build::report::read(bytes);
@@ -330,6 +402,22 @@ pub fn sanitizer_report(bytes: &[u8]) {
     canonical::to_string(&judged.details).expect("a record holds it");
 }
 
+/// A line under a descriptor, as a peer may have written it.
+pub fn record(bytes: &[u8]) {
+    let _ = signing::fingerprint(&String::from_utf8_lossy(bytes));
+    let Some(read) = records::read(bytes) else { return };
+    let _ = signing::fingerprint(&read.record.signature);
+    let Some(key) = Oid::parse(&"2".repeat(40)) else { return };
+    // What is signed is a function of the line, and does not hold the signature.
+    let signed = records::payload(&key, &read.value);
+    let again = records::read(bytes).map(|again| records::payload(&key, &again.value));
+    match (signed, again) {
+        (Ok(one), Some(Ok(other))) => assert_eq!(one, other, "one line, one payload"),
+        (Err(_), Some(Err(_))) => assert!(!read.canonical, "a canonical line can be signed"),
+        _ => panic!("reading is a function of the bytes"),
+    }
+}
+
 /// What a process that shared its memory with somebody's code left: a request, a report of each process and a word of
 /// progress, parted by NULs. Never panics; what comes of it can be kept in a record; only a whole report passes.
 pub fn kernel_report(bytes: &[u8]) {
@@ -350,6 +438,41 @@ pub fn kernel_report(bytes: &[u8]) {
         let whole = |bytes: &[u8]| Report::read(bytes).is_ok_and(|report| report.complete);
         if judged.verdict == Verdict::Pass {
             assert!(end == End::Exit(0) && whole(first) && whole(second), "half a report passes");
+        }
+    }
+}
+
+/// A commit's message and a diff of any bytes, parted by a NUL: read without a panic; what a message names can name a
+/// commit, and a hunk lies within the file.
+pub fn commit_links(bytes: &[u8]) {
+    let at = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len() / 2);
+    let (message, diff) = bytes.split_at(at);
+    let signs = message::signs(&String::from_utf8_lossy(message));
+    for digits in signs.picked_from.iter().chain(&signs.reverts).chain(&signs.squashed) {
+        assert!((7..=64).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit()));
+    }
+    let today = place::Today::of(message);
+    for hunk in patch::files(diff).iter().flat_map(|file| &file.hunks) {
+        if let Some(place) = today.place(hunk) {
+            assert!(1 <= place.lines.0 && place.lines.0 <= place.lines.1 && place.lines.1 <= today.len());
+        }
+    }
+}
+
+/// Any bytes as a query, a log, a patch and a hypothesis.
+pub fn search_texts(bytes: &[u8]) {
+    let touched = touched::parse(bytes);
+    assert!((0.0..=1.0).contains(&touched::likeness(&touched, &touched)));
+    let text = String::from_utf8_lossy(bytes);
+    let _ = fingerprint::prints(&text);
+    let half = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
+    let score = likeness(&Words::of(&text[..half]), &Words::of(&text[half..]), &|_| 0.5);
+    assert!((0.0..=1.0).contains(&score));
+    if let Ok(query) = query::parse(&text, Timestamp::from_millis(1_800_000_000_000)) {
+        let document =
+            Searched { fields: vec![("hypothesis".into(), text.to_string())], ..Searched::default() };
+        if let Some(found) = rank::judge(&document, &query, &|_| 1.0) {
+            assert!(found.marks.iter().all(|(from, to)| found.snippet.get(*from..*to).is_some()));
         }
     }
 }

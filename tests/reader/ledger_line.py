@@ -53,7 +53,8 @@ SHAPES = {
     "evidence.added": "oid ?oid, sha256! text, bytes! u64, name! text, kind! text, attempt ?event,"
                       " location text, redacted [redaction]",
     "evidence.erased": "oid! oid, reason text",
-    "commit.linked": "commit! oid, role! role, attempt ?event, patch_id text, tree ?oid, subject text, pr text",
+    "commit.linked": "commit! oid, role! role, attempt ?event, patch_id text, tree ?oid, subject text, pr text,"
+                     " how text, reverts [oid]",
     "commit.unlinked": "commit! oid, role ?role",
     "commit.rewritten": "from! oid, to! oid, how text, tree ?oid, patch_id text",
     "gate.recorded": "gate! text, verdict! verdict, tree ?oid, device text, descriptor ?oid",

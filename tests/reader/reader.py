@@ -200,31 +200,68 @@ class Fold:
         self.erased_blobs.add(data["oid"])
 
     def commit_linked(self, ident, data, knows):
-        link = {"event": ident, "gone": False, **{k: data[k] for k in ("commit", "role", "attempt")}}
-        for old in self.links:
-            if (old["commit"], old["role"]) == (link["commit"], link["role"]):
-                link["attempt"] = link["attempt"] or old["attempt"]
-                old.update(link)
-                return
-        self.links.append(link)
+        link = {"event": ident, "gone": False, **{k: data[k] for k in ("commit", "role", "attempt", "how", "reverts")}}
+        mine = [old for old in self.links if old["commit"] == link["commit"]]
+        if link["how"] and mine and all(old["gone"] for old in mine):
+            return
+        same = [old for old in mine if old["role"] == link["role"]]
+        for old in [o for o in same if o["attempt"] == link["attempt"]] + same:
+            link["attempt"] = link["attempt"] or old["attempt"]
+            old.update(link)
+            return
+        self.links.append({**link, "former": []})
 
     def commit_unlinked(self, ident, data, knows):
         for link in self.links:
-            if link["commit"] == data["commit"] and data["role"] in (None, link["role"]) and knows(link["event"]):
+            former = any(name == data["commit"] and not knows(by) for name, by in link["former"])
+            if (data["role"] in (None, link["role"]) and (knows(link["event"]) or link["how"])
+                    and (link["commit"] == data["commit"] or former)):
                 link["gone"] = True
 
     def commit_rewritten(self, ident, data, knows):
-        for link in self.links:
-            if link["commit"] == data["from"]:
-                target = (data["to"], link["role"], False)
-                there = any((o["commit"], o["role"], o["gone"]) == target for o in self.links)
-                link.update({"gone": True} if there else {"commit": data["to"]})
+        if data["from"] == data["to"]:
+            return
+        for link in [link for link in self.links if link["commit"] == data["from"]]:
+            link["former"].append((data["from"], ident))
+            there = next((o for o in self.links if (o["commit"], o["role"]) == (data["to"], link["role"])
+                          and (o["attempt"] == link["attempt"] or None in (o["attempt"], link["attempt"]))), None)
+            if there is None:
+                link["commit"] = data["to"]
+            else:
+                self.links = [o for o in self.links if o is not link]
+                there["attempt"] = there["attempt"] or link["attempt"]
+                there["gone"] = there["gone"] or bool(link["gone"] and there["how"])
+                there["former"] += link["former"]
+
+    def undone(self):
+        """Section 9.6: the commits that something standing undoes."""
+        now = {name: link["commit"] for link in self.links for name, _ in link["former"]}
+        now.update({link["commit"]: link["commit"] for link in self.links})
+        edges = {(link["commit"], now.get(target, target)) for link in self.links
+                 if link["role"] == "revert" and not link["gone"] for target in link["reverts"]}
+        edges = {(by, target) for by, target in edges if by != target}
+        standing, undone = set(), set()
+        while True:
+            fresh = {by for by, _ in edges if by not in standing | undone
+                     and all(other in undone for other, target in edges if target == by)}
+            if not fresh:
+                return undone
+            standing |= fresh
+            undone |= {target for by, target in edges if by in standing}
+
+    def outcome(self, ident, attempt, undone):
+        fixes = [link["commit"] in undone for link in self.links
+                 if not link["gone"] and (link["role"], link["attempt"]) == ("fix", ident)]
+        reverted = attempt["outcome"]["bug"] == "fixed" and fixes and all(fixes)
+        return {**attempt["outcome"], "bug": "remains"} if reverted else attempt["outcome"]
 
     def view(self, unknown, damaged):
         links = [link for link in self.links if not link["gone"]]
+        undone = self.undone()
         attempts = [{
             "id": ident, "ordinal": n, **{k: a[k] for k in (
-                "title", "hypothesis", "disproof", "action", "result", "conclusion", "rules_out", "outcome", "ended")},
+                "title", "hypothesis", "disproof", "action", "result", "conclusion", "rules_out", "ended")},
+            "outcome": self.outcome(ident, a, undone),
             "commits": [link["commit"] for link in links if link["attempt"] == ident],
             "evidence": [e["oid"] for e in self.evidence if e["attempt"] == ident and e["oid"]],
         } for n, (ident, a) in enumerate(self.attempts.items(), 1)]

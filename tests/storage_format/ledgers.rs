@@ -138,6 +138,8 @@ fn data(kind: u64, pick: u64, text: &str, past: &[Event], i: u64) -> (Data, Opti
             tree: None,
             subject: text,
             pr: String::new(),
+            how: if pick & 128 == 0 { String::new() } else { "trailer".into() },
+            reverts: (0..pick / 256 % 3).map(|n| oid((pick / 11 + n) % 4)).collect(),
         }
         .into(),
         23 => CommitUnlinked { commit, role: (pick & 64 == 0).then_some(role) }.into(),

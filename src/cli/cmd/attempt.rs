@@ -189,6 +189,7 @@ fn start(session: &Session, id: &Oid, started: AttemptStarted) -> Result<Reply> 
         ));
     }
     let hypothesis = started.hypothesis.clone();
+    let tried = super::tried::look_before(session, &hypothesis);
     let event = session.append(id, &[], |draft| draft.add(started))?.value;
     session.set_active(&Active { incident: Some(id.clone()), attempt: Some(event) })?;
     let ordinal = incident.attempts.len() + 1;
@@ -197,7 +198,9 @@ fn start(session: &Session, id: &Oid, started: AttemptStarted) -> Result<Reply> 
         .styled(Style::Dim, format!(" {}", event.short()))
         .line(format!(" {hypothesis}"))
         .styled(Style::Dim, "end it with: git incident attempt end --worked, --failed or --inconclusive -m \"what it tells\"\n");
-    Ok(Reply::new(json!({"incident": id, "attempt": event, "ordinal": ordinal, "over_budget": over}), text))
+    let view =
+        json!({"incident": id, "attempt": event, "ordinal": ordinal, "over_budget": over, "tried": tried});
+    Ok(Reply::new(view, text))
 }
 
 fn finish(session: &Session, id: &Oid, end: End) -> Result<Reply> {

@@ -4,9 +4,12 @@ use serde_json::json;
 
 use crate::cli::ui::{Style, Text};
 use crate::cli::{Reply, open_session, ui};
-use crate::model::status::Status;
+use crate::model::incident::Incident;
+use crate::model::status::{Role, Status};
 use crate::model::{Error, Result};
 use crate::report::blocked::Requirement;
+use crate::report::standing::Standing;
+use crate::session::Session;
 use crate::session::keep::without_secrets;
 
 /// Arguments of `close`.
@@ -82,6 +85,7 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
     }
     if status == Status::Resolved {
         let standing = session.standing(&incident);
+        reverted(&session, &incident, &standing)?;
         for line in &standing.missing {
             text.push(Style::Yellow, format!("not shown by the record: {line}\n"));
         }
@@ -92,6 +96,17 @@ pub fn run(args: Args, json: bool) -> Result<Reply> {
         text = text.styled(Style::Dim, "next: git incident postmortem draft, git incident pr\n");
     }
     Ok(Reply::new(json!({"incident": id, "status": status, "gaps": gaps, "requirements": rows}), text))
+}
+
+/// A bug whose fix was taken out again is not resolved.
+fn reverted(session: &Session, incident: &Incident, standing: &Standing) -> Result<()> {
+    let now = session.with_reverts(incident.clone());
+    let undone = now.links_as(Role::Fix).filter_map(|l| Some((l.commit.short(), l.reverted_by.as_ref()?)));
+    let Some((fix, by)) = undone.last().filter(|_| standing.fix.is_none()) else { return Ok(()) };
+    Err(Error::refused(format!("the fix {fix} was reverted by {}", by.short()))
+        .because("no other fix stands, so the bug is not known to be gone")
+        .hint("link what fixes it now: git incident link COMMIT --as fix")
+        .hint("or close it in another way: git incident close --blocked, or --wont-fix -m \"why\""))
 }
 
 fn checklist(requirements: &[Requirement]) -> Text {

@@ -42,11 +42,11 @@ pub enum DeviceWord {
                   Example: git incident compare ref.safetensors out.safetensors --rtol 1e-3 --atol 1e-5"
 )]
 pub struct Args {
-    /// What is right: FILE or FILE:TENSOR
-    #[arg(value_name = "REF")]
+    /// What is right
+    #[arg(value_name = "REF", help = "What is right: FILE or FILE:TENSOR")]
     pub reference: String,
-    /// What is judged: FILE or FILE:TENSOR
-    #[arg(value_name = "CAND")]
+    /// What is judged
+    #[arg(value_name = "CAND", help = "What is judged: FILE or FILE:TENSOR")]
     pub candidate: String,
     /// The rule
     #[arg(long, value_enum, default_value = "allclose")]
@@ -69,14 +69,14 @@ pub struct Args {
     /// What --policy baseline allows beside twice the baseline's error, in steps of the candidate's type
     #[arg(long, allow_negative_numbers = true, value_parser = tolerance)]
     pub slack: Option<f64>,
-    /// The type of raw files, and of 16-bit and 8-bit floats that numpy has no name for: f32, bf16, f8_e4m3, …
+    /// The type of raw files, and of 16-bit and 8-bit floats that numpy has no name for: f32, bf16, e4m3, …
     #[arg(long, value_parser = dtype)]
     pub dtype: Option<Dtype>,
     /// The shape of raw files: 2,128 (empty for a scalar)
     #[arg(long, value_parser = shape)]
     pub shape: Option<Lengths>,
-    /// The factors of an 8-bit candidate: FILE or FILE:TENSOR
-    #[arg(long, value_name = "FILE")]
+    /// The factors of an 8-bit candidate
+    #[arg(long, value_name = "FILE", help = "The factors of an 8-bit candidate: FILE or FILE:TENSOR")]
     pub scale: Option<String>,
     /// The factors of an 8-bit reference
     #[arg(long, value_name = "FILE")]

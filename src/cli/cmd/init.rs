@@ -32,7 +32,7 @@ pub struct Args {
     /// Only write the workflow that checks pull requests on GitHub: .github/workflows/git-incident.yml
     #[arg(long, conflicts_with_all = ["uninstall", "no_hooks"])]
     pub workflow: bool,
-    /// Only write the helper that Python projects check kernels with (git_incident_gate.py, here unless PATH says where)
+    /// Only write the helper that Python projects check their kernels with: here, unless PATH says where
     #[arg(
         long,
         value_name = "PATH",

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::cli::{Reply, open_session};
 use crate::model::status::Role;
-use crate::model::{Error, Result};
+use crate::model::{Error, Oid, Result};
 use crate::session::locate;
 
 /// Arguments of `link`.
@@ -18,6 +18,9 @@ pub struct Args {
     /// Number or id of the attempt it belongs to; the active one for --as failed, fix and partial when left out
     #[arg(long, short = 'n')]
     pub attempt: Option<String>,
+    /// With --as revert: a commit that it undoes, where its message does not say so; may be given several times
+    #[arg(long, value_name = "COMMIT", conflicts_with = "remove")]
+    pub reverts: Vec<String>,
     /// Take the link back (in the given role, or in all)
     #[arg(long)]
     pub remove: bool,
@@ -58,7 +61,12 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         None if matches!(role, Role::Failed | Role::Fix | Role::Partial) => session.active_attempt(&id),
         None => None,
     };
-    let incident = session.link_commit(&id, &commit, role, attempt)?;
+    if role != Role::Revert && !args.reverts.is_empty() {
+        return Err(Error::usage("--reverts says what a commit undoes").hint("use it with: --as revert"));
+    }
+    let reverts: Vec<Oid> =
+        args.reverts.iter().map(|r| session.repo.resolve_commit(r)).collect::<Result<_>>()?;
+    let incident = session.link_commit(&id, &commit, role, attempt, &reverts)?;
     let ordinal = attempt.and_then(|a| incident.attempt(a)).map(|a| a.ordinal);
     let place = ordinal.map_or_else(String::new, |n| format!(" (attempt {n})"));
     Ok(Reply::new(

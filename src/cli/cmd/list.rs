@@ -1,13 +1,12 @@
 //! `list`: the incidents of the repository.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::ui::{Style, Text};
 use crate::cli::{Reply, open_session, ui};
 use crate::model::Result;
-use crate::model::incident::Incident;
 use crate::model::status::Status;
-use crate::report::views;
+use crate::report::listing::{self, Row};
 
 /// Arguments of `list`.
 #[derive(Debug, clap::Args)]
@@ -32,65 +31,59 @@ pub struct Args {
 /// An object is not here.
 pub fn run(args: Args, json: bool) -> Result<Reply> {
     let session = open_session()?;
-    let all = session.incidents_and_unread()?;
-    let mut incidents = all.incidents;
-    incidents.retain(|i| {
+    let (mut rows, all_unread) = session.rows()?;
+    rows.retain(|i| {
         args.status.as_deref().is_none_or(|s| i.status.as_str() == s)
-            && (!args.open || *i.status == Status::Open)
+            && (!args.open || i.status == Status::Open)
             && args.label.as_ref().is_none_or(|l| i.labels.contains(l))
     });
-    incidents.sort_by(|a, b| {
-        (*a.status != Status::Open, b.last_at, &a.id).cmp(&(*b.status != Status::Open, a.last_at, &b.id))
-    });
+    listing::sort(&mut rows);
     let unread: Vec<_> =
-        all.unread.iter().map(|(key, error)| json!({"note": key, "why": error.what()})).collect();
-    for (key, error) in all.unread.iter().take(3) {
+        all_unread.iter().map(|(key, error)| json!({"note": key, "why": error.what()})).collect();
+    for (key, error) in all_unread.iter().take(3) {
         ui::remark(&format!("the note {} cannot be read: {error}", key.short()));
     }
     if unread.len() > 3 {
         ui::remark(&format!("and {} more notes cannot be read", unread.len() - 3));
     }
-    let view = json!({"incidents": incidents.iter().map(views::row).collect::<Vec<_>>(), "unread": unread});
     if json {
-        return Ok(Reply::new(view, ""));
+        let views: Vec<Value> = rows.into_iter().map(|row| row.view).collect();
+        return Ok(Reply::new(json!({"incidents": views, "unread": unread}), ""));
     }
     let active = session.active().incident;
     let mut text = Text::new();
-    for incident in &incidents {
-        row(&mut text, incident, incident.id == active && active.is_some());
+    for row in &rows {
+        add(&mut text, row, active.as_ref() == Some(&row.id));
     }
-    if incidents.is_empty() {
+    if rows.is_empty() {
         text.add_line("no incidents here; open one: git incident open TITLE");
     }
-    Ok(Reply::new(view, text).paged())
+    Ok(Reply::new(json!({}), text).paged())
 }
 
-fn row(text: &mut Text, incident: &Incident, active: bool) {
-    let id = incident.id.as_ref().map_or("", |id| id.short());
+fn add(text: &mut Text, row: &Row, active: bool) {
     text.push(Style::Bold, if active { "* " } else { "  " });
-    text.push(Style::Cyan, id);
-    text.push(status_style(*incident.status), format!(" {:<9}", incident.status.as_str()));
+    text.push(Style::Cyan, row.id.short());
+    text.push(status_style(row.status), format!(" {:<9}", row.status.as_str()));
+    text.push(Style::Dim, format!(" {}  {:>2} attempts  ", row.updated().to_date(), row.number("attempts")));
+    let ticket = row.text("ticket");
+    if !ticket.is_empty() {
+        text.push(Style::Bold, format!("[{}] ", one_line(ticket)));
+    }
+    text.push(Style::Plain, one_line(row.text("title")));
+    if !row.rivals.is_empty() {
+        let rivals: Vec<&str> = row.rivals.iter().map(|s| s.as_str()).collect();
+        text.push(Style::Yellow, format!("  (also said: {})", rivals.join(", ")));
+    }
+    let damaged = row.number("damaged");
+    if damaged > 0 {
+        text.push(Style::Red, format!("  ({damaged} damaged lines)"));
+    }
     text.push(
-        Style::Dim,
-        format!(" {}  {:>2} attempts  ", incident.last_at.to_date(), incident.attempts.len()),
+        Style::Plain,
+        "
+",
     );
-    if !incident.ticket.is_empty() {
-        text.push(Style::Bold, format!("[{}] ", one_line(&incident.ticket)));
-    }
-    text.push(Style::Plain, one_line(&incident.title));
-    if incident.status.rivals().count() > 0 {
-        text.push(
-            Style::Yellow,
-            format!(
-                "  (also said: {})",
-                incident.status.rivals().map(|s| s.as_str()).collect::<Vec<_>>().join(", ")
-            ),
-        );
-    }
-    if !incident.damaged.is_empty() {
-        text.push(Style::Red, format!("  ({} damaged lines)", incident.damaged.len()));
-    }
-    text.push(Style::Plain, "\n");
 }
 
 /// How a status looks.

@@ -26,15 +26,19 @@ pub mod open;
 pub mod postmortem;
 pub mod pr;
 pub mod purge;
+pub mod relink;
 pub mod reopen;
 pub mod repro;
+pub mod search;
 pub mod show;
 pub mod status;
 pub mod sync;
+pub mod tried;
 pub mod trust;
 pub mod try_command;
 pub mod use_incident;
 pub mod validate;
+pub mod why;
 
 use crate::model::Result;
 
@@ -67,6 +71,10 @@ commands! {
     show => Show,
     /// Show what is active, what is missing, and what comes next
     status => Status,
+    /// Was this tried before? Exits with 3 when it was and did not fix the bug
+    tried => Tried,
+    /// Look through everything that incidents and attempts say
+    search => Search,
     /// Make an incident the active one in this worktree
     #[command(name = "use")]
     use_incident => Use,
@@ -97,6 +105,10 @@ commands! {
     purge => Purge,
     /// Link a commit to the incident
     link => Link,
+    /// Find what became of linked commits after rewrites, and what messages ask for; --apply makes what is certain
+    relink => Relink,
+    /// Which incidents touched a file, a line or a function, what was tried there, and how it ended
+    why => Why,
     /// Show the budget, or record time and money spent elsewhere
     budget => Budget,
     /// Read Markdown debug logs into the ledger

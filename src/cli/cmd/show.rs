@@ -27,6 +27,7 @@ pub struct Args {
 pub fn run(args: Args, _json: bool) -> Result<Reply> {
     let session = open_session()?;
     let (_, incident) = session.named_incident(args.incident.as_deref())?;
+    let incident = session.with_reverts(incident);
     let standing = session.standing(&incident);
     Ok(Reply::new(views::incident(&incident, &standing), text(&incident, &standing)).paged())
 }
@@ -52,7 +53,12 @@ fn text(incident: &Incident, standing: &Standing) -> Text {
             .attempt
             .and_then(|a| incident.attempt(a))
             .map_or_else(String::new, |a| format!(" (attempt {})", a.ordinal));
-        text.field("Commit", &format!("{} {}{attempt} {}", link.commit.short(), link.role, link.subject));
+        let reverted =
+            link.reverted_by.as_ref().map_or_else(String::new, |by| format!(", reverted by {}", by.short()));
+        text.field(
+            "Commit",
+            &format!("{} {}{attempt}{reverted} {}", link.commit.short(), link.role, link.subject),
+        );
     }
     for attempt in &incident.attempts {
         attempt_text(&mut text, incident, attempt);
@@ -133,7 +139,11 @@ fn attempt_text(text: &mut Text, incident: &Incident, attempt: &Attempt) {
             Bug::Remains => "bug remains",
             Bug::Unknown => "bug unknown",
         };
-        format!("{hypothesis}; {bug}")
+        let reverted = attempt
+            .reverted
+            .as_ref()
+            .map_or_else(String::new, |by| format!(" (its fix was reverted by {})", by.short()));
+        format!("{hypothesis}; {bug}{reverted}")
     };
     text.push(style, state);
     text.push(Style::Plain, format!(" {}\n", one_line(&attempt.title)));

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::attempt::OutcomeFlags;
 use crate::cli::{Reply, open_session, ui};
@@ -95,8 +95,9 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
     }
     let before = session.snapshot().map_err(ours)?;
     // The attempt stands in the ledger before its command runs: whatever happens then, it was tried.
+    let mut tried = Vec::new();
     let attempt = match &args.hypothesis {
-        Some(hypothesis) => Some(begin(&session, &id, hypothesis, &args).map_err(ours)?),
+        Some(hypothesis) => Some(begin(&session, &id, hypothesis, &args, &mut tried).map_err(ours)?),
         None => session.active_attempt(&id),
     };
     let request = RunRequest {
@@ -171,16 +172,24 @@ fn record(args: Args, json: bool) -> Result<Reply, (i32, Error)> {
         "evidence": kept.iter().map(|k| json!({"oid": k.event.oid, "name": k.event.name, "kind": k.event.kind, "bytes": k.event.bytes, "sha256": k.event.sha256, "redacted": k.event.redacted})).collect::<Vec<_>>(),
         "findings": findings,
         "run": view_of_run,
+        "tried": tried,
     });
     Ok(Reply::new(view, "").exit(exit))
 }
 
-fn begin(session: &Session, id: &Oid, hypothesis: &str, args: &Args) -> Result<EventId> {
+fn begin(
+    session: &Session,
+    id: &Oid,
+    hypothesis: &str,
+    args: &Args,
+    tried: &mut Vec<Value>,
+) -> Result<EventId> {
     let incident = session.incident(id)?;
     session.must_be_open(&incident)?;
     for line in session.budget(&incident)?.exceeded() {
         ui::remark(&format!("budget: {line}; give up with: git incident close --blocked"));
     }
+    *tried = super::tried::look_before(session, hypothesis.trim());
     let command: Vec<_> = args.command.iter().map(|a| a.to_string_lossy()).collect();
     let started = AttemptStarted {
         hypothesis: without_secrets(hypothesis.trim()),

@@ -138,7 +138,10 @@ fn judge(session: &Session, subjects: &[Subject], options: Options, require: boo
         .flat_map(|r| &r.changes)
         .map(|(gate, change)| json!({"gate": gate, "change": change.word()}))
         .collect();
-    let view = json!({"verdict": verdict, "commits": commits, "records": records, "changes": changes});
+    let remarks: Vec<&String> = reports.iter().flat_map(|r| &r.remarks).collect();
+    let view = json!({
+        "verdict": verdict, "commits": commits, "records": records, "changes": changes, "remarks": remarks,
+    });
     Ok(Reply::new(view, text).exit(exit_code(verdict)))
 }
 
@@ -157,6 +160,8 @@ fn view(result: &GateResult) -> Value {
         "seconds": format!("{}.{:03}", result.millis / 1000, result.millis % 1000),
         "command": result.command,
         "details": result.details,
+        "signed_by": result.signed_by,
+        "notes": result.notes,
         "commit": result.commit,
     })
 }

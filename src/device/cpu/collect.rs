@@ -14,6 +14,10 @@ use crate::validate::tensor::Dtype;
 /// ⌊log2⌋ of the smallest positive f64.
 const LOWEST: i32 = -1074;
 
+/// Where the exponent stands in an f64, and how many there are.
+const FIELD: u32 = 52;
+const FIELDS: usize = 1 << 11;
+
 /// What one thread has found.
 pub(super) struct Collected<'a> {
     axes: &'a Axes,
@@ -25,6 +29,9 @@ pub(super) struct Collected<'a> {
     steps: [u64; LANES],
     marks: Box<Marks>,
     bits: [Vec<u64>; 2],
+    /// Counts by the exponent field of `d`, of even and of odd elements: neighbours mostly have the same exponent, and
+    /// counting it twice in a row would wait for the first count.
+    fields: Box<[[u64; FIELDS]; 2]>,
 }
 
 impl<'a> Collected<'a> {
@@ -39,7 +46,55 @@ impl<'a> Collected<'a> {
             steps: [0; LANES],
             marks: Box::new(Marks::new()),
             bits: [vec![0; SIZE], vec![0; SIZE]],
+            fields: Box::new([[0; FIELDS]; 2]),
         }
+    }
+
+    /// A block of finite numbers in which many do not match; says `false`, with nothing changed, where a difference is too
+    /// small for its exponent field to say how large it is.
+    fn sweep(&mut self, at: u64, inside: usize, numbers: impl Fn(usize) -> (f64, f64)) -> bool {
+        let (wrong, d) = (&self.marks.wrong[..inside], &self.marks.d[..inside]);
+        // Bits of numbers that are not negative are in the order of the numbers.
+        let (mut largest, mut tiny) = (0, 0);
+        for (wrong, d) in wrong.iter().zip(d) {
+            largest = largest.max(d.to_bits() * u64::from(*wrong));
+            tiny |= u64::from(d.to_bits() >> FIELD == 0) & u64::from(*wrong);
+        }
+        if tiny != 0 {
+            return false;
+        }
+        let [even, odd] = &mut *self.fields;
+        let (pairs, last) = d.as_chunks::<2>();
+        for (d, wrong) in pairs.iter().zip(wrong.as_chunks::<2>().0) {
+            even[(d[0].to_bits() >> FIELD) as usize % FIELDS] += u64::from(wrong[0]);
+            odd[(d[1].to_bits() >> FIELD) as usize % FIELDS] += u64::from(wrong[1]);
+        }
+        if let ([d], Some(wrong)) = (last, wrong.last()) {
+            even[(d.to_bits() >> FIELD) as usize % FIELDS] += u64::from(*wrong);
+        }
+        let full = self.finite.len() == self.keep;
+        if full && self.finite.last().is_none_or(|least| f64::from_bits(largest) <= least.abs) {
+            return true;
+        }
+        for i in 0..inside {
+            if self.marks.wrong[i] != 0 && self.is_among_the_worst(self.marks.d[i]) {
+                let (candidate, reference) = numbers(i);
+                self.keep_it(Worst { position: at + i as u64, reference, candidate, abs: self.marks.d[i] });
+            }
+        }
+        true
+    }
+
+    /// Whether an element with this difference would be kept; positions come in ascending order, so an equal one would not.
+    fn is_among_the_worst(&self, d: f64) -> bool {
+        self.finite.len() < self.keep || self.finite.last().is_some_and(|least| d > least.abs)
+    }
+
+    /// Puts an element among the worst, behind those that are as bad.
+    fn keep_it(&mut self, element: Worst) {
+        let at = self.finite.partition_point(|other| other.abs >= element.abs);
+        self.finite.insert(at, element);
+        self.finite.truncate(self.keep);
     }
 
     /// One mismatch.
@@ -54,19 +109,18 @@ impl<'a> Collected<'a> {
             let exponent = if element.abs.is_infinite() { overflow } else { exponent(element.abs) };
             self.histogram[(exponent - LOWEST) as usize] += 1;
         }
-        if self.finite.len() == self.keep && self.finite.last().is_none_or(|last| element.abs <= last.abs) {
-            return;
+        if self.is_among_the_worst(element.abs) {
+            self.keep_it(element);
         }
-        // Positions come in ascending order, so an equal one goes behind.
-        let at = self.finite.partition_point(|other| other.abs >= element.abs);
-        self.finite.insert(at, element);
-        self.finite.truncate(self.keep);
     }
 
     /// Both threads' together.
     pub(super) fn join(mut self, other: Self) -> Self {
         self.counts.join(&other.counts);
         for (own, other) in self.histogram.iter_mut().zip(&other.histogram) {
+            *own += other;
+        }
+        for (own, other) in self.fields.as_flattened_mut().iter_mut().zip(other.fields.as_flattened()) {
             *own += other;
         }
         for (own, other) in self.steps.iter_mut().zip(other.steps) {
@@ -82,7 +136,12 @@ impl<'a> Collected<'a> {
     }
 
     /// The details, but for the counts along the axes where these are shared: those come back beside them.
-    pub(super) fn finish(self) -> (Details, Counts) {
+    pub(super) fn finish(mut self) -> (Details, Counts) {
+        // Field 0 is empty, as is the last: those blocks went the careful way.
+        for field in 1..FIELDS - 1 {
+            self.histogram[(field as i32 - 1023 - LOWEST) as usize] +=
+                self.fields[0][field] + self.fields[1][field];
+        }
         let mut worst = self.finite;
         worst.extend(self.other);
         worst.truncate(self.keep);
@@ -196,6 +255,15 @@ impl Visitor for Collect<'_, '_> {
                 continue;
             }
             collected.axes.count(&mut collected.counts, at, &collected.marks.wrong[..inside]);
+            let dense = collected.marks.count as usize * 8 > inside && !collected.marks.special;
+            if dense
+                && collected.sweep(at, inside, |i| {
+                    let (a, b) = (L::load(&a[i / LANES])[i % LANES], L::load(&b[i / LANES])[i % LANES]);
+                    (a.wide(), b.wide())
+                })
+            {
+                continue;
+            }
             for word in 0..inside.div_ceil(8) {
                 let flags = collected.marks.wrong[word * 8..].first_chunk::<8>().copied().unwrap_or_default();
                 if flags == [0; 8] {

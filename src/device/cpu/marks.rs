@@ -61,8 +61,7 @@ pub(super) fn mark<L: Load, const BITWISE: bool>(
             total[i] += u32::from(wrong[i]);
         }
         for i in 0..LANES {
-            // Neither NaN nor infinite: x − x is 0.
-            unusual[i] |= u32::from(!(d[i] - d[i] == L::Real::ZERO));
+            unusual[i] |= u32::from(!d[i].ordinary());
         }
         for i in 0..LANES {
             far[i] = d[i].wide();

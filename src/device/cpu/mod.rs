@@ -37,6 +37,9 @@ const CHUNK: u64 = 1 << 16;
 /// The most chunks, so that what is kept of each stays small.
 const MOST_CHUNKS: u64 = 1 << 14;
 
+/// The most threads: memory is read no faster by more, and each needs some of its own.
+const MOST_THREADS: usize = 32;
+
 /// This machine's processors.
 #[derive(Debug, Clone)]
 pub struct Cpu {
@@ -51,10 +54,10 @@ impl Default for Cpu {
 }
 
 impl Cpu {
-    /// All processors that this process may use.
+    /// All processors that this process may use, 32 at most.
     pub fn new() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        Self::with_threads(threads)
+        Self::with_threads(threads.min(MOST_THREADS))
     }
 
     /// So many threads.

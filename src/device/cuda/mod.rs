@@ -2,6 +2,7 @@
 //!
 //! | file | what it knows |
 //! |---|---|
+//! | [`compare`] | comparing tensors, by the kernels of this program |
 //! | [`library`] | whether the driver's library is there and has what is called |
 //! | [`memory`] | buffers, plain or with unmapped pages around them; copies |
 //! | [`module`] | PTX and machine code, kernels, launches |
@@ -14,6 +15,7 @@
 //! it: so [`probe::ask`] comes first, and kernels of strangers run in a process of their own. All `unsafe` of the
 //! program's devices is in this folder. A context belongs to the thread that opened it.
 
+pub mod compare;
 pub mod error;
 pub mod event;
 pub mod library;

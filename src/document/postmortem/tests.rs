@@ -62,6 +62,7 @@ fn linked(commit: char, role: Role, attempt: Option<usize>, subject: &str) -> Da
         tree: None,
         subject: subject.to_owned(),
         pr: String::new(),
+        ..CommitLinked::default()
     }
     .into()
 }

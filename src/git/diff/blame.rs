@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::paths::refuse_options;
 use super::{path, pinned_diff, text};
 use crate::git::program::Git;
+use crate::links::patch::{ranges as hunk, unquote};
 use crate::model::Result;
 
 /// How much is looked at: `git blame` costs a program run per file.
@@ -94,18 +95,6 @@ fn removed_ranges(patch: &[u8]) -> BTreeMap<PathBuf, Vec<(u64, u64)>> {
     files
 }
 
-/// Reads `@@ -START,COUNT +START,COUNT @@`; a count left out is 1.
-fn hunk(line: &[u8]) -> Option<((u64, u64), (u64, u64))> {
-    let line = String::from_utf8_lossy(line);
-    let mut words = line.split(' ').skip(1);
-    let mut side = |sign: char| {
-        let word = words.next()?.strip_prefix(sign)?;
-        let (start, count) = word.split_once(',').unwrap_or((word, "1"));
-        Some((start.parse::<u64>().ok()?, count.parse::<u64>().ok()?.min(1 << 32)))
-    };
-    Some((side('-')?, side('+')?))
-}
-
 /// The path of a `---` line: `a/` before it, quotes around it when it needs them, a tab after it
 /// when it has spaces.
 fn source_path(name: &[u8]) -> Option<PathBuf> {
@@ -115,37 +104,6 @@ fn source_path(name: &[u8]) -> Option<PathBuf> {
         None => name.to_vec(),
     };
     name.strip_prefix(b"a/").map(path)
-}
-
-/// Undoes git's C-like quoting.
-fn unquote(quoted: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(quoted.len());
-    let mut bytes = quoted.iter().copied();
-    while let Some(byte) = bytes.next() {
-        if byte != b'\\' {
-            out.push(byte);
-            continue;
-        }
-        out.push(match bytes.next()? {
-            b'a' => 7,
-            b'b' => 8,
-            b't' => b'\t',
-            b'n' => b'\n',
-            b'v' => 11,
-            b'f' => 12,
-            b'r' => b'\r',
-            first @ b'0'..=b'3' => {
-                let mut value = first - b'0';
-                for _ in 0..2 {
-                    let digit = bytes.next().filter(|byte| (b'0'..=b'7').contains(byte))?;
-                    value = value * 8 + (digit - b'0');
-                }
-                value
-            }
-            other => other,
-        });
-    }
-    Some(out)
 }
 
 /// Counts the lines per person in the ranges of one file.

@@ -7,11 +7,15 @@
 mod blame;
 mod commit;
 mod documents;
+mod function;
+mod patch_id;
 mod paths;
 
 pub use blame::{Author, BlameLimits, log_authors_of_lines};
-pub use commit::{CommitInfo, Person, commit_info, object_exists, patch_id, patch_ids};
+pub use commit::{CommitInfo, Person, commit_info, object_exists};
 pub use documents::{Target, Versions, changed_documents};
+pub use function::{content_of, function_around, words_of};
+pub use patch_id::{patch_id, patch_id_between, patch_ids};
 pub use paths::{
     DiffStat, Untracked, UntrackedKind, UntrackedList, changed_paths, diff_stat, dirty_diff, merge_base,
     untracked,

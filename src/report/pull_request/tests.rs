@@ -82,6 +82,7 @@ pub(super) fn incident(text: Text<'_>) -> Incident {
             tree: Some(oid('a')),
             subject: String::new(),
             pr: String::new(),
+            ..CommitLinked::default()
         }
         .into(),
         ran(4, 0, 'a', &text("Zen 5")).into(),

@@ -1,13 +1,14 @@
 //! Which device compares. What it finds does not depend on it, only how fast.
 
 use crate::device::cpu::Cpu;
-use crate::model::{Error, Result};
+use crate::model::Result;
+use crate::session::devices;
 use crate::validate::compare::Device;
 
 /// Which device a person asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Choice {
-    /// Whatever is there.
+    /// The processor, or a healthy GPU where the tensors are large.
     #[default]
     Auto,
     /// The processor.
@@ -22,8 +23,8 @@ pub enum Choice {
 /// It is not there.
 pub fn open(choice: Choice) -> Result<Box<dyn Device>> {
     match choice {
-        Choice::Auto | Choice::Cpu => Ok(Box::new(Cpu::new())),
-        Choice::Cuda => Err(Error::refused("this version does not compare on a GPU")
-            .hint("leave --device out: the processor finds the same")),
+        Choice::Auto => Ok(Box::new(devices::Auto::default())),
+        Choice::Cpu => Ok(Box::new(Cpu::new())),
+        Choice::Cuda => Ok(Box::new(devices::cuda(0)?)),
     }
 }

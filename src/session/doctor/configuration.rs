@@ -21,6 +21,7 @@ pub(super) fn checks(scene: &Scene) -> Result<Vec<Check>> {
     found.extend(trust(session, config));
     if let Some(signers) = &config.records.signers {
         found.push(signers_file(scene, signers));
+        found.extend(config.records.revoked.as_ref().and_then(|list| revoked_file(scene, list)));
         found.push(signing(scene));
     }
     found.extend(devices(config));
@@ -107,6 +108,17 @@ fn signers_file(scene: &Scene, signers: &str) -> Check {
         return Check::warn("signers", format!("{signers} names nobody"), why).mend(mend);
     }
     Check::ok("signers", format!("{signers} names {} keys", lines.len()))
+}
+
+/// A list that is not there makes every signature count for nothing.
+fn revoked_file(scene: &Scene, list: &str) -> Option<Check> {
+    let path = scene.top.join(list);
+    if std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file()) {
+        return None;
+    }
+    let text = format!("[records] revoked names {list}, which is no file here");
+    let why = "no record of another machine counts while it cannot be read";
+    Some(Check::problem("signers", text, why).mend(format!("touch {}", quoted_path(&path))))
 }
 
 fn signing(scene: &Scene) -> Check {

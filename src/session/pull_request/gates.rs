@@ -83,7 +83,8 @@ impl Session {
         if own.pre_push != former.pre_push {
             changes.push(CheckChange::Policy("[pre-push]"));
         }
-        let signers = former.records.signers.as_ref().is_some_and(|path| changed.contains(path));
+        let lists = [&former.records.signers, &former.records.revoked];
+        let signers = lists.into_iter().flatten().any(|path| changed.contains(path));
         if own.records != former.records || signers {
             changes.push(CheckChange::Policy("[records]"));
         }
@@ -93,7 +94,7 @@ impl Session {
 
 fn line(gate: &str, known: Known, before: Option<(Verdict, Option<Oid>)>) -> GateLine {
     let (proof, reason, device, record) = match known {
-        Known::Counts { verdict, reason, device, record } => {
+        Known::Counts { verdict, reason, device, record, .. } => {
             (Proof::Counts(verdict), reason, device, Some(record))
         }
         Known::Claimed { verdict, device, record } => {

@@ -7,17 +7,21 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::super::running::Scratch;
+use super::gpu::{Observed, Taken, Use};
+use super::machine::Found;
 use super::{Job, Progress, Run, Session, kinds};
-use crate::config::Device;
 use crate::git::program::scrubbed_environment;
 use crate::git::worktree::{Freshness, ValidationWorktree};
 use crate::model::status::Verdict;
-use crate::model::{Error, Result};
+use crate::model::{Error, Result, Timestamp};
 use crate::runner::{self, HangKind};
 use crate::validate::gate::{self, End, Limit};
 
 /// The most output of a gate that is kept, in bytes.
 const MOST_OUTPUT: u64 = 8 << 20;
+
+/// The most commands that a record names.
+const MOST_COMMANDS: usize = 64;
 
 /// How many trees keep their build and JIT caches.
 const CACHES_KEPT: usize = 8;
@@ -26,6 +30,7 @@ const CACHES_KEPT: usize = 8;
 const NAME: &str = "validate";
 
 /// What came of it.
+#[expect(clippy::large_enum_variant, reason = "one at a time, and nearly always the large one")]
 pub(super) enum Executed {
     Ran(Ran),
     /// The connection would be held open too long; nothing of the gate runs any more.
@@ -50,6 +55,14 @@ pub(super) struct Ran {
     pub(super) details: Value,
     /// The same for people.
     pub(super) lines: Vec<String>,
+    /// When it began.
+    pub(super) started: Timestamp,
+    /// Every command that ran, in order.
+    pub(super) commands: Vec<String>,
+    /// What was seen of its GPUs, for the record.
+    pub(super) gpu: Value,
+    /// A process of it that is still on a GPU.
+    pub(super) left: String,
 }
 
 /// `/bin/sh -c`, with nothing to read: a gate that asks must not wait for an answer.
@@ -84,10 +97,18 @@ impl Session {
 
 impl Run<'_> {
     /// Checks the commit out and runs the gate.
-    pub(super) fn execute(&mut self, job: &Job) -> Result<Executed> {
+    pub(super) fn execute(&mut self, job: &Job, found: &Found) -> Result<Executed> {
         if !self.take_worktree()? {
             return Ok(Executed::Busy);
         }
+        let taken = Use::take(self.session, job, found, self.options.deadline, &mut |whom| {
+            (self.watch)(Progress::WaitingForGpu(job, whom));
+        })?;
+        let mut device = match taken {
+            Taken::NotNeeded => None,
+            Taken::Ours(device) => Some(device),
+            Taken::Busy => return Ok(Executed::Busy),
+        };
         let Some(worktree) = &self.worktree else {
             return Err(Error::bug("the worktree was taken and is not there"));
         };
@@ -106,6 +127,10 @@ impl Run<'_> {
             hung: false,
             details: Value::Null,
             lines: Vec::new(),
+            started: self.session.now(),
+            commands: Vec::new(),
+            gpu: Value::Null,
+            left: String::new(),
         };
         if !checkout.missing.is_empty() {
             ran.reason = checkout.missing.join("; ");
@@ -118,13 +143,18 @@ impl Run<'_> {
         let out = scratch.path().join("out");
         std::fs::create_dir(&out)?;
         let since = std::fs::metadata(&out)?.modified()?;
-        let env = self.environment(job, &out)?;
+        let mut env = self.environment(job, &out)?;
+        env.extend(device.as_ref().map(|device| device.env()).unwrap_or_default());
         let captures = match self.session.config_at(&job.config_from) {
             Ok(config) => config.on_hang.capture,
             Err(_) => Vec::new(),
         };
 
         let once = |command: &str, ran: &mut Ran| -> Result<Option<End>> {
+            let shown = without_places(command, &[(scratch.path(), "$GATE_OUT/.."), (&checkout.path, ".")]);
+            if ran.commands.len() < MOST_COMMANDS && ran.commands.last() != Some(&shown) {
+                ran.commands.push(shown);
+            }
             let memory = Scratch::new()?;
             let log = memory.path();
             let mut prepared = runner::Command::new(shell(command), &log);
@@ -177,6 +207,9 @@ impl Run<'_> {
         let site = kinds::Site { session: self.session, job, worktree: &checkout.path, out: &out, since };
         let steps = kind.steps(&site)?;
         let mut ends = Vec::new();
+        if let Some(device) = &mut device {
+            device.begin();
+        }
         for (number, step) in steps.iter().enumerate() {
             (self.watch)(Progress::Run(job, number as u32 + 1, steps.len() as u32));
             let Some(end) = once(&step.command, &mut ran)? else {
@@ -190,13 +223,16 @@ impl Run<'_> {
                 break;
             }
         }
+        // What judges may use the device as well, and must not be taken for the gate.
+        let observed = device.map(|mut device| device.end(&out));
         let judged = kind.judge(&site, &ends, &ran.output)?;
         (ran.verdict, ran.reason) = (judged.verdict, judged.reason);
         (ran.details, ran.lines) = (judged.details, judged.lines);
-        if ran.verdict == Verdict::Pass && matches!(job.gate.device, Device::Cuda | Device::Hip) {
-            ran.verdict = Verdict::Inconclusive;
-            ran.reason =
-                "no GPU use observed: the command passed, and this version does not watch the device".into();
+        if let Some(Observed { gpu, doubt, left }) = observed {
+            if ran.verdict == Verdict::Pass && !doubt.is_empty() {
+                (ran.verdict, ran.reason) = (Verdict::Inconclusive, doubt);
+            }
+            (ran.gpu, ran.left) = (gpu, left);
         }
         if ran.verdict == Verdict::Pass && job.fresh && !ran.fresh {
             ran.verdict = Verdict::Inconclusive;
@@ -256,6 +292,14 @@ fn judge_by(worktree: &ValidationWorktree, commit: &str, oracle: &[String]) -> R
     Ok(())
 }
 
+/// A command as a record holds it: what a kind adds to it names places of this machine, which say nothing elsewhere.
+fn without_places(command: &str, places: &[(&Path, &str)]) -> String {
+    let program = std::env::current_exe().unwrap_or_default();
+    let program = [(program.as_path(), "git-incident")];
+    let known = places.iter().chain(&program).filter(|(place, _)| place.is_absolute());
+    known.fold(command.to_owned(), |text, (place, name)| text.replace(&*place.to_string_lossy(), name))
+}
+
 /// Adds what a command said, and what was seen of a hang, to the output.
 fn keep(output: &mut Vec<u8>, command: &str, log: &Path, outcome: &runner::Outcome) {
     output.extend_from_slice(format!("$ {command}\n").as_bytes());
@@ -287,5 +331,23 @@ fn forget_old(caches: &Path, current: &Path) {
     known.sort();
     for (_, path) in known.iter().rev().skip(CACHES_KEPT) {
         let _ = std::fs::remove_dir_all(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_names_no_place_of_this_machine() {
+        let own = std::env::current_exe().unwrap();
+        let command =
+            format!("exec {} launch first /scratch/x/request.json --out \"$GATE_OUT\"", own.display());
+        let places = [(Path::new("/scratch/x"), "$GATE_OUT/.."), (Path::new("/tree"), ".")];
+        assert_eq!(
+            without_places(&command, &places),
+            "exec git-incident launch first $GATE_OUT/../request.json --out \"$GATE_OUT\""
+        );
+        assert_eq!(without_places("make -C bench", &places), "make -C bench");
     }
 }

@@ -6,6 +6,8 @@
 //! | `range` | the commits on the way, their incidents, the merge base |
 //! | `machine` | the device a gate needs, its class, the environment's digest |
 //! | `execute` | one gate in the validation worktree |
+//! | `gpu` | the GPUs of a run: locked, watched, described |
+//! | `elsewhere` | records of devices that are not here |
 //! | `kinds` | what each kind of gate runs and how it is judged, one file each |
 //! | `remember` | records, ledger events, durations |
 //! | `proof` | what is known of a gate without running it |
@@ -13,7 +15,9 @@
 //! | `background` | a validation that outlives the push that asked for it |
 
 mod background;
+mod elsewhere;
 mod execute;
+mod gpu;
 mod kinds;
 mod machine;
 mod pending;
@@ -54,6 +58,8 @@ pub struct Options {
 pub enum Progress<'a> {
     /// Another process has the validation worktree.
     Waiting,
+    /// Others have the GPUs that a gate needs.
+    WaitingForGpu(&'a Job, &'a str),
     /// A gate starts.
     Started(&'a Job, Place),
     /// One more run of its command.
@@ -107,6 +113,10 @@ pub struct GateResult {
     pub details: serde_json::Value,
     /// The same in lines for people.
     pub lines: Vec<String>,
+    /// What has to be said of it whatever the verdict: a throttled GPU, one that others used.
+    pub notes: Vec<String>,
+    /// Who signed the record: an allowed signer's name, or the key's fingerprint for a record made here.
+    pub signed_by: Option<String>,
     /// Not run for want of a device, which the policy allows here.
     pub deferred: bool,
 }
@@ -237,7 +247,12 @@ impl Run<'_> {
         }
         let found = match self.machine.look(self.session, &job.gate)? {
             Presence::Here(found) => found,
-            Presence::Missing(reason) => return self.unavailable(examined, job, reason),
+            Presence::Missing(reason) => {
+                if let Some(result) = self.recorded_elsewhere(job, report)? {
+                    return Ok(result);
+                }
+                return self.unavailable(examined, job, reason);
+            }
         };
         let descriptor = job.descriptor(&found);
         if let Some(result) = self.recorded(job, &found, &descriptor, report)? {
@@ -249,7 +264,7 @@ impl Run<'_> {
         }
         let expected = self.session.expected_duration(&job.gate.id, &found.class)?;
         (self.watch)(Progress::Started(job, Place { expected, ..place }));
-        let ran = match self.execute(job)? {
+        let ran = match self.execute(job, &found)? {
             execute::Executed::Ran(ran) => ran,
             execute::Executed::OutOfTime | execute::Executed::Busy => {
                 report.handed_over = true;
@@ -258,7 +273,11 @@ impl Run<'_> {
         };
         if ran.hung {
             // A hang may have taken the device with it: look again before the next gate.
-            self.machine = Machine::default();
+            if found.cards.is_empty() {
+                self.machine.forget();
+            } else {
+                self.machine.look_again(&job.gate.device, &ran.left);
+            }
         }
         self.remember(examined, job, &found, &descriptor, &ran, report)
     }

@@ -7,7 +7,7 @@ use crate::git::Repo;
 use crate::model::incident::Incident;
 use crate::model::status::Verdict;
 use crate::model::{Oid, Result};
-use crate::store::records::{self, Descriptor, Found};
+use crate::store::records::{self, Descriptor, Found, Signers};
 
 /// What is known of a gate on a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub enum Known {
         device: String,
         /// Its descriptor.
         record: Oid,
+        /// Who signed it, where it is signed.
+        signed_by: Option<String>,
     },
     /// A record that was made elsewhere, and that nobody vouches for.
     Claimed {
@@ -55,15 +57,22 @@ impl Session {
         if let Some(judged) = crate::validate::gate::unsupported(job.gate.kind.word()) {
             return Ok(Known::Nothing(judged.reason));
         }
+        let signers = self.signers(job.signers_from.as_ref());
         let mut found: Vec<(Oid, Descriptor, Found)> = Vec::new();
         for descriptor in self.recorded_descriptors(job, incident) {
-            self.collect(&mut found, descriptor)?;
+            self.collect(&mut found, descriptor, &signers)?;
         }
         let decides = |(_, _, f): &&(Oid, Descriptor, Found)| f.counts && (f.record.fresh || !job.fresh);
-        if !found.iter().any(|f| decides(&f))
-            && let Some(here) = machine.known(self, &job.gate)?
-        {
-            self.collect(&mut found, job.descriptor(&here))?;
+        if !found.iter().any(|f| decides(&f)) {
+            match machine.known(self, &job.gate)? {
+                Some(here) => self.collect(&mut found, job.descriptor(&here), &signers)?,
+                // No such device here: what machines that have one said.
+                None => {
+                    for descriptor in self.descriptors_elsewhere(job)? {
+                        self.collect(&mut found, descriptor, &signers)?;
+                    }
+                }
+            }
         }
         if let Some((record, descriptor, newest)) =
             found.iter().filter(decides).max_by_key(|(_, _, f)| f.record.at)
@@ -73,6 +82,7 @@ impl Session {
                 reason: newest.record.reason.clone(),
                 device: descriptor.device_class.clone(),
                 record: record.clone(),
+                signed_by: newest.signed_by.clone(),
             });
         }
         if let Some(pending) =
@@ -97,12 +107,17 @@ impl Session {
         }))
     }
 
-    fn collect(&self, found: &mut Vec<(Oid, Descriptor, Found)>, descriptor: Descriptor) -> Result<()> {
+    fn collect(
+        &self,
+        found: &mut Vec<(Oid, Descriptor, Found)>,
+        descriptor: Descriptor,
+        signers: &Signers,
+    ) -> Result<()> {
         let name = Repo::blob_name(&descriptor.line()?)?;
         if found.iter().any(|(known, _, _)| *known == name) {
             return Ok(());
         }
-        let records = records::find(&self.repo, &descriptor)?;
+        let records = records::find(&self.repo, &descriptor, signers)?;
         found.extend(records.into_iter().map(|record| (name.clone(), descriptor.clone(), record)));
         Ok(())
     }

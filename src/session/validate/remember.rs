@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use super::execute::Ran;
 use super::machine::Found;
-use super::{Examination, GateResult, Job, Report, Run, Session};
+use super::{Examination, GateResult, Job, Report, Run, Session, gpu};
 use crate::event::GateRecorded;
 use crate::git::lock;
+use crate::git::signing::fingerprint;
+use crate::model::Result;
 use crate::model::status::Verdict;
-use crate::model::{Oid, Result};
 use crate::redact;
+use crate::session::signing::Recorded;
 use crate::store::evidence::{self, Policy};
 use crate::store::records::{self, Descriptor, Record};
 
@@ -31,13 +33,17 @@ impl Run<'_> {
         report: &mut Report,
     ) -> Result<Option<GateResult>> {
         let repo = &self.session.repo;
-        let records = records::find(repo, descriptor)?;
+        let signers = self.session.signers(job.signers_from.as_ref());
+        let records = records::find(repo, descriptor, &signers)?;
         let usable = records.iter().filter(|f| f.counts && (f.record.fresh || !job.fresh));
         let Some(newest) = usable.max_by_key(|f| f.record.at) else {
-            if records.iter().any(|f| !f.counts && f.record.verdict == Verdict::Pass) {
+            if let Some(claim) = records.iter().rev().find(|f| !f.counts && f.record.verdict == Verdict::Pass)
+            {
                 report.remarks.push(format!(
-                    "a record that was made elsewhere claims that {} passes; only what ran in this clone counts",
-                    job.gate.id
+                    "a record that was made elsewhere claims that {} passes, and counts for nothing: {} (allowed: {})",
+                    job.gate.id,
+                    claim.doubt,
+                    signers.place()
                 ));
             }
             return Ok(None);
@@ -58,8 +64,11 @@ impl Run<'_> {
         if !stands {
             return Ok(None);
         }
+        report.remarks.extend(contradiction(&job.gate.id, &records, newest));
         let mut result = job.result(record.verdict, record.reason.clone());
         result.device.clone_from(&found.class);
+        result.signed_by.clone_from(&newest.signed_by);
+        result.notes = gpu::notes(&record.gpu);
         result.record = Some(crate::git::Repo::blob_name(&descriptor.line()?)?);
         result.cached = true;
         result.millis = record.millis;
@@ -88,6 +97,7 @@ impl Run<'_> {
         result.millis = ran.millis;
         result.details = ran.details.clone();
         result.lines.clone_from(&ran.lines);
+        result.notes = gpu::notes(&ran.gpu);
         let output = redact::redact(&ran.output).bytes.into_owned();
         if ran.verdict != Verdict::Pass {
             result.output = last_lines(&output);
@@ -98,7 +108,11 @@ impl Run<'_> {
             return Ok(result);
         }
         match session.store_record(job, found, descriptor, ran, &output) {
-            Ok(key) => result.record = Some(key),
+            Ok(recorded) => {
+                result.signed_by = fingerprint(&recorded.record.signature);
+                result.record = Some(recorded.descriptor);
+                report.remarks.extend(recorded.remark);
+            }
             Err(error) => {
                 report.remarks.push(format!("the result of {} could not be recorded: {error}", job.gate.id));
                 return Ok(result);
@@ -131,7 +145,7 @@ impl Session {
         descriptor: &Descriptor,
         ran: &Ran,
         output: &[u8],
-    ) -> Result<Oid> {
+    ) -> Result<Recorded> {
         let stored = evidence::store(&self.repo, "gate output", output, Policy::default())?;
         let record = Record {
             at: self.now(),
@@ -149,7 +163,12 @@ impl Session {
             environment: found.environment.clone(),
             output_sha256: stored.sha256,
             evidence: Some(stored.oid),
+            started: Some(ran.started),
+            commands: ran.commands.clone(),
+            gpu: ran.gpu.clone(),
+            clone: String::new(),
             mac: String::new(),
+            signature: String::new(),
             v: 1,
         };
         self.add_record(descriptor, record)
@@ -176,7 +195,31 @@ impl Session {
     }
 }
 
-fn last_lines(output: &[u8]) -> String {
+/// Says that makers of records do not agree. One maker who tries again contradicts nobody.
+pub(super) fn contradiction(
+    gate: &str,
+    records: &[records::Found],
+    newest: &records::Found,
+) -> Option<String> {
+    let other = records.iter().rev().find(|f| {
+        f.counts
+            && f.record.clone != newest.record.clone
+            && (f.record.verdict == Verdict::Pass) != (newest.record.verdict == Verdict::Pass)
+            && f.record.verdict != Verdict::NotRun
+    })?;
+    let who = |f: &records::Found| f.signed_by.clone().unwrap_or_else(|| "this clone".to_owned());
+    Some(format!(
+        "records of {gate} contradict each other: {} of {} by {}, {} of {} by {}; the newest decides",
+        other.record.verdict,
+        other.record.at.to_minute(),
+        who(other),
+        newest.record.verdict,
+        newest.record.at.to_minute(),
+        who(newest)
+    ))
+}
+
+pub(super) fn last_lines(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(LINES_SHOWN)..].join("\n")

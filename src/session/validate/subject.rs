@@ -67,6 +67,8 @@ pub struct Job {
     pub key: String,
     /// Where the commit is to go.
     pub target: Option<String>,
+    /// The commit whose configuration says who may sign records; `None` leaves it to the person's own list.
+    pub signers_from: Option<Oid>,
 }
 
 impl Job {
@@ -88,6 +90,8 @@ impl Job {
             output: String::new(),
             details: serde_json::Value::Null,
             lines: Vec::new(),
+            notes: Vec::new(),
+            signed_by: None,
             deferred: false,
         }
     }
@@ -200,6 +204,11 @@ impl Session {
         }
         let plan = if question.linked_fix { plan::plan(question) } else { due_without };
         let tree = self.repo.tree_of(&subject.commit)?;
+        let signers_from = if protected {
+            former.as_ref().map(|(commit, _)| (*commit).clone())
+        } else {
+            Some(subject.commit.clone())
+        };
         for due in plan.due {
             let (commit, config, rules) = match (due.version, &former, &protected_rules) {
                 (Version::Protected, Some((commit, config)), Some(rules)) => (*commit, config, rules),
@@ -219,6 +228,7 @@ impl Session {
                 fresh: protected,
                 key: format!("{}:{}", due.id, rule.digest),
                 target: subject.target.clone(),
+                signers_from: signers_from.clone(),
             });
         }
         examined.changes = plan.changes;

@@ -219,6 +219,11 @@ struct Check<'r> {
     not_fetched: usize,
     /// Links to commits that a shallow clone cannot tell of.
     beyond: usize,
+    /// Signatures of records that were checked, and those that were not.
+    signatures: usize,
+    unchecked: usize,
+    /// The program that checks signatures, once it was looked for.
+    program: std::cell::OnceCell<Option<std::path::PathBuf>>,
 }
 
 impl Check<'_> {
@@ -292,6 +297,9 @@ impl<'r> Check<'r> {
             lines: BTreeMap::new(),
             not_fetched: 0,
             beyond: 0,
+            signatures: 0,
+            unchecked: 0,
+            program: std::cell::OnceCell::new(),
         })
     }
 }
@@ -327,6 +335,10 @@ impl Check<'_> {
                 self.not_fetched
             );
             self.tell(Problem::note("not-fetched", EVIDENCE.notes, text));
+        }
+        if self.unchecked > 0 {
+            let text = format!("the signatures of {} records were not checked", self.unchecked);
+            self.tell(Problem::note("record", LEDGER.notes, text));
         }
         if self.beyond > 0 {
             let text = format!(

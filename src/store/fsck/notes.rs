@@ -36,7 +36,7 @@ pub(super) struct Note {
     pub(super) other_versions_count: usize,
     /// The descriptor's line, when it is here: whether it belongs under this key.
     pub(super) descriptor: Option<(Descriptor, bool)>,
-    pub(super) records: Vec<(usize, Record)>,
+    pub(super) records: Vec<(usize, Record, Vec<u8>)>,
 }
 
 /// Damaged lines, bounded.
@@ -91,7 +91,7 @@ impl Note {
                     if let Ok(record) = serde_json::from_slice::<Record>(raw)
                         && record.v == 1
                     {
-                        self.records.push((n, record));
+                        self.records.push((n, record, raw.to_vec()));
                         return;
                     }
                 }

@@ -1,13 +1,18 @@
 //! Validation records under a descriptor.
 
 use crate::git::examine::Stored;
+use crate::git::program::Git;
 use crate::git::repo::to_git;
+use crate::git::signing::{Settings, fingerprint};
 use crate::model::Oid;
 
-use super::super::records::{Descriptor, Record};
+use super::super::records::{Descriptor, Integrity, Record, integrity};
 use super::super::travelling::{EVIDENCE, LEDGER};
 use super::notes::{Note, name_of};
 use super::{Check, Problem};
+
+/// So many signatures are checked: each takes a process.
+const MOST_SIGNATURES: usize = 500;
 
 impl Check<'_> {
     /// A note of records.
@@ -20,8 +25,9 @@ impl Check<'_> {
                 if let Ok(line) = descriptor.line() {
                     self.noted_under_own_name(key, line, "descriptor");
                 }
-                for (n, record) in &note.records {
+                for (n, record, raw) in &note.records {
                     self.record(key, descriptor, *n, record);
+                    self.record_integrity(key, *n, record, raw);
                 }
             }
             Some((_, false)) => {
@@ -52,6 +58,46 @@ impl Check<'_> {
                 self.aside_notes(LEDGER, id, text);
             }
         }
+    }
+
+    /// Whether code and signature fit. Whom to believe is not asked here: that depends on who asks, and for what.
+    fn record_integrity(&mut self, key: &Oid, n: usize, record: &Record, raw: &[u8]) {
+        let signed = !record.signature.is_empty();
+        if signed && self.signatures == MOST_SIGNATURES {
+            self.unchecked += 1;
+            return;
+        }
+        if signed {
+            self.signatures += 1;
+        }
+        let program = if signed { self.program() } else { None };
+        let text = match integrity(self.repo, key, raw, program.as_deref()) {
+            Ok(Integrity::Whole) => return,
+            Ok(Integrity::CodeDiffers) => {
+                "the record says it was made in this clone, and its code says otherwise: it was altered, or written \
+                 by somebody else"
+                    .to_owned()
+            }
+            Ok(Integrity::SignatureDiffers) => format!(
+                "the signature of a record does not fit it: it was altered, or moved from another descriptor (key {})",
+                fingerprint(&record.signature).unwrap_or_else(|| "unreadable".to_owned())
+            ),
+            Ok(Integrity::Unchecked) => {
+                self.unchecked += 1;
+                return;
+            }
+            Err(error) => error.to_string(),
+        };
+        self.tell(Problem::error("record", LEDGER.notes, text).key(key).line(n));
+    }
+
+    /// The program that checks signatures; `None` where the configuration cannot be read.
+    fn program(&self) -> Option<std::path::PathBuf> {
+        let load = || {
+            let directory = self.repo.workdir().unwrap_or_else(|| self.repo.git_dir());
+            Settings::of(&Git::at(directory)).ok().map(|settings| settings.program())
+        };
+        self.program.get_or_init(load).clone()
     }
 
     fn record(&mut self, key: &Oid, descriptor: &Descriptor, n: usize, record: &Record) {

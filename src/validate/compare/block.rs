@@ -141,11 +141,11 @@ impl<R: Real> Running<R> {
         summary.max_rel = summary.max_rel.max(self.max_rel.wide());
     }
 
-    /// One pair of 64-bit integers or of a careful block.
+    /// One pair that is not of two finite numbers.
     fn special(&mut self, a: R, b: R, position: u64) {
         for (special, of) in [
-            (&mut self.nan, (!(a >= a), !(b >= b))),
-            (&mut self.inf, (a >= a && !a.ordinary(), b >= b && !b.ordinary())),
+            (&mut self.nan, (a.nan(), b.nan())),
+            (&mut self.inf, (!a.nan() && !a.ordinary(), !b.nan() && !b.ordinary())),
         ] {
             special.candidate += u64::from(of.0);
             special.reference += u64::from(of.1);
@@ -192,7 +192,7 @@ impl Default for Findings {
 /// Whether two elements match: the definition, one pair at a time.
 #[inline(always)]
 pub fn matches<R: Real, const BITWISE: bool>(a: R, b: R, d: R, limits: &Limits<R>) -> bool {
-    if !(a >= a) && !(b >= b) {
+    if a.nan() && b.nan() {
         limits.equal_nan
     } else if BITWISE {
         a.bits() == b.bits()

@@ -130,3 +130,96 @@ fn ordinal(n: usize) -> String {
     };
     format!("{n}{ending}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Lines about a shape whose element at an index is wrong if `wrong` says so.
+    fn lines(shape: &[u64], wrong: impl Fn(&[u64]) -> bool) -> Vec<String> {
+        let mut axes: Vec<Axis> =
+            shape.iter().map(|&length| Axis { counts: vec![0; length as usize] }).collect();
+        let mut mismatches = 0;
+        for position in 0..shape.iter().product() {
+            let mut rest: u64 = position;
+            let mut index = vec![0; shape.len()];
+            for (index, length) in index.iter_mut().zip(shape).rev() {
+                *index = rest % length;
+                rest /= length;
+            }
+            if wrong(&index) {
+                mismatches += 1;
+                for (axis, index) in axes.iter_mut().zip(index) {
+                    axis.counts[index as usize] += 1;
+                }
+            }
+        }
+        describe(shape, &axes, mismatches)
+    }
+
+    #[test]
+    fn every_pattern_has_its_words() {
+        let matrix = [512, 256];
+        assert_eq!(
+            lines(&matrix, |i| i[0] >= 448),
+            ["all mismatches are in rows 448–511 of 512 (the last tile of 64)"]
+        );
+        assert_eq!(
+            lines(&[500, 8], |i| i[0] >= 448),
+            ["all mismatches are in rows 448–499 of 500 (the last tile of 64)"]
+        );
+        assert_eq!(lines(&matrix, |i| i[1] == 7), ["all mismatches are in column 7 of 256"]);
+        assert_eq!(
+            lines(&matrix, |i| i[0] % 64 == 0),
+            ["mismatches fall on rows 0, 64, 128, … (every 64th)"]
+        );
+        assert_eq!(
+            lines(&[2, 4, 512], |i| i[2] % 64 == 0 && i[2] > 0),
+            ["mismatches fall on axis 2 at 64, 128, 192, … (every 64th)"]
+        );
+        assert_eq!(
+            lines(&[3, 4, 128], |i| i[0] == 1 && i[2] >= 64),
+            [
+                "all mismatches are in axis 0 at index 1 of 3",
+                "all mismatches are in axis 2 at 64–127 of 128 (the last tile of 64)"
+            ]
+        );
+        assert_eq!(
+            lines(&matrix, |i| (128..192).contains(&i[0])),
+            ["all mismatches are in rows 128–191 of 512 (one tile of 64)"]
+        );
+        assert_eq!(
+            lines(&matrix, |i| [3, 77, 401, 402].contains(&i[0])),
+            ["mismatches fall on 4 of 512 indices of rows"]
+        );
+    }
+
+    #[test]
+    fn a_heavy_index_stands_out_of_noise() {
+        let found = lines(&[100, 64], |i| i[1] == 9 || (i[0] * 64 + i[1]) % 97 == 0);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].ends_with("of the mismatches fall on column 9"), "{found:?}");
+        let found = lines(&[100, 64], |i| i[1] % 16 == 15 || (i[0] * 64 + i[1]) % 97 == 0);
+        assert!(found[0].ends_with("fall on columns 15, 31, 47, … (every 16th)"), "{found:?}");
+    }
+
+    #[test]
+    fn what_is_everywhere_has_no_pattern() {
+        assert!(lines(&[50, 60], |_| true).is_empty());
+        assert!(lines(&[50, 60], |_| false).is_empty());
+        assert!(lines(&[50, 60], |i| (i[0] * 7 + i[1] * 13) % 3 == 0).is_empty());
+        assert!(lines(&[1], |_| true).is_empty());
+        assert!(describe(&[], &[], 1).is_empty(), "a scalar");
+        assert!(describe(&[1 << 30], &[Axis::default()], 5).is_empty(), "an axis that was not counted");
+    }
+
+    proptest! {
+        #[test]
+        fn any_counts_are_borne(counts in prop::collection::vec(any::<u64>(), 0..300), rank in 0_usize..4) {
+            let shape = vec![counts.len() as u64; rank];
+            let axes = vec![Axis { counts }; rank];
+            prop_assert!(describe(&shape, &axes, 1).iter().all(|line| line.chars().count() < 120));
+        }
+    }
+}

@@ -4,6 +4,8 @@
 //! It is a part of the program and not of its tests, so that `git incident` can run it on a machine with a GPU.
 
 mod cases;
+#[cfg(test)]
+mod tests;
 
 use super::device::{Device, Pair};
 use super::outcome::{Details, Special, Summary, Worst};

@@ -39,6 +39,8 @@ pub trait Real:
     fn bits(self) -> u64;
     /// Whether it is neither infinite nor NaN.
     fn ordinary(self) -> bool;
+    /// Whether it is NaN.
+    fn nan(self) -> bool;
     /// Of the limits in both types, its own.
     fn limits(both: &Bounds) -> &Limits<Self>;
     /// Of what was found in both types, its own.
@@ -68,6 +70,10 @@ impl Real for f32 {
     #[inline(always)]
     fn ordinary(self) -> bool {
         self.is_finite()
+    }
+    #[inline(always)]
+    fn nan(self) -> bool {
+        self.is_nan()
     }
     #[inline(always)]
     fn limits(both: &Bounds) -> &Limits<Self> {
@@ -102,6 +108,10 @@ impl Real for f64 {
     #[inline(always)]
     fn ordinary(self) -> bool {
         self.is_finite()
+    }
+    #[inline(always)]
+    fn nan(self) -> bool {
+        self.is_nan()
     }
     #[inline(always)]
     fn limits(both: &Bounds) -> &Limits<Self> {

@@ -40,6 +40,8 @@ mod mutants;
 mod outcome;
 pub mod plain;
 pub mod policy;
+#[cfg(test)]
+mod tests;
 
 pub use comparison::{BaselineError, Comparison, short};
 pub use device::{Compute, Device, DeviceError, Pair};

@@ -1,5 +1,8 @@
 //! Mutants of a candidate: what a comparison must not pass. One that does is too loose.
 //!
+//! Scaling goes both ways: where the candidate is itself too small, what is smaller still is caught by a tolerance that
+//! would have had to catch the candidate.
+//!
 //! A mutant is never made as a whole: the candidate is read a few thousand elements at a time, changed, and compared. One
 //! that is caught is caught at its first mismatch, mostly within the first few thousand; only a cap on the norm, or a
 //! comparison that is too loose, makes for whole passes.
@@ -14,7 +17,8 @@ use super::policy::relative_norm;
 use crate::validate::tensor::{Dtype, Tensor};
 
 /// The mutants, by what a reason calls them.
-pub const MUTANTS: [&str; 5] = ["zeros", "scaled by 0.95", "one tile dropped", "a stale buffer", "one NaN"];
+pub const MUTANTS: [&str; 6] =
+    ["zeros", "scaled by 0.95", "scaled by 1/0.95", "one tile dropped", "a stale buffer", "one NaN"];
 
 /// The side of a tile.
 const TILE: u64 = 64;
@@ -72,7 +76,9 @@ pub fn judge_mutants(
 /// What is done to a candidate.
 enum Change<'a> {
     Zeros,
-    Scaled,
+    Scaled {
+        up: bool,
+    },
     /// Everything from a row and a column of the last matrix on is zero.
     Tile {
         base: u64,
@@ -102,7 +108,8 @@ impl<'a> Change<'a> {
         let (columns, rows) = (inner.next().unwrap_or(1), inner.next().unwrap_or(1));
         match name {
             "zeros" => Some(Self::Zeros),
-            "scaled by 0.95" => Some(Self::Scaled),
+            "scaled by 0.95" => Some(Self::Scaled { up: false }),
+            "scaled by 1/0.95" => Some(Self::Scaled { up: true }),
             "one tile dropped" => Some(Self::Tile {
                 base: elements - rows * columns,
                 columns,
@@ -139,12 +146,13 @@ impl<'a> Change<'a> {
     /// Changes decoded numbers, the first of which stands at `at`; says whether any is another one then.
     fn apply(&self, candidate: &Tensor<'_>, at: u64, numbers: Numbers<'_>) -> bool {
         let whole = !is_float(candidate.dtype);
+        let up = matches!(self, Self::Scaled { up: true });
         match numbers {
             Numbers::Single(values) => self.change(
                 values,
                 at,
                 (0.0, f32::NAN),
-                |x| x * 0.95,
+                |x| if up { x / 0.95 } else { x * 0.95 },
                 |tensor, start, out| tensor.decode_f32(start, out),
                 candidate,
                 |x, y| x.to_bits() == y.to_bits(),
@@ -153,7 +161,10 @@ impl<'a> Change<'a> {
                 values,
                 at,
                 (0.0, f64::NAN),
-                |x| if whole { (x * 0.95).trunc() } else { x * 0.95 },
+                |x| {
+                    let x = if up { x / 0.95 } else { x * 0.95 };
+                    if whole { x.trunc() } else { x }
+                },
                 |tensor, start, out| tensor.decode_f64(start, out),
                 candidate,
                 |x, y| x.to_bits() == y.to_bits(),
@@ -164,7 +175,7 @@ impl<'a> Change<'a> {
                 (0, 0),
                 |x| {
                     let x = if signed { i128::from(x as i64) } else { i128::from(x) };
-                    (x * 95 / 100) as u64
+                    (if up { x * 100 / 95 } else { x * 95 / 100 }) as u64
                 },
                 |tensor, start, out| tensor.decode_bits(start, out),
                 candidate,
@@ -187,7 +198,7 @@ impl<'a> Change<'a> {
         let mut new = values.to_vec();
         match self {
             Self::Zeros => new.fill(zero),
-            Self::Scaled => new.iter_mut().for_each(|x| *x = scale(*x)),
+            Self::Scaled { .. } => new.iter_mut().for_each(|x| *x = scale(*x)),
             Self::Tile { base, columns, row, column } => {
                 for (i, x) in new.iter_mut().enumerate() {
                     if let Some(inside) = (at + i as u64).checked_sub(*base)

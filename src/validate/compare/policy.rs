@@ -8,6 +8,9 @@ use crate::validate::tensor::{Dtype, Tensor};
 /// How many steps of the stored type the `baseline` policy forgives by default: one rounding of each side.
 pub const SLACK: f64 = 2.0;
 
+/// The most elements that are called the worst: more would be a list, and memory that nobody counted on.
+pub const MOST_WORST: usize = 1000;
+
 /// What has to hold of every pair.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
@@ -36,7 +39,7 @@ pub struct Policy {
     pub equal_nan: bool,
     /// The largest ‖a − b‖ / ‖b‖ that passes; no cap when absent.
     pub norm: Option<f64>,
-    /// How many of the worst elements are asked for.
+    /// How many of the worst elements are asked for; [`MOST_WORST`] at most are given.
     pub worst: usize,
     /// Whether the details are asked for although all pairs match.
     pub details: bool,
@@ -128,7 +131,7 @@ pub fn compare(
     }
     let summary = device.summary(pair, &tolerance)?;
     let details = if (summary.mismatches > 0 || policy.details) && elements > 0 {
-        Some(device.details(pair, &tolerance, policy.worst)?)
+        Some(device.details(pair, &tolerance, policy.worst.min(MOST_WORST))?)
     } else {
         None
     };

@@ -90,6 +90,7 @@ const fn powers() -> [f32; 256] {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the table is exact")]
 mod tests {
     use super::*;
 

@@ -15,7 +15,7 @@ pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 const LONGEST_HEADER: usize = 64 * 1024;
 
 /// Reads the whole of a file. `declared` gives a type to elements that have none in numpy.
-pub(super) fn read<'a>(bytes: Cow<'a, [u8]>, declared: Option<Dtype>) -> Result<Tensor<'a>> {
+pub(super) fn read(bytes: Cow<'_, [u8]>, declared: Option<Dtype>) -> Result<Tensor<'_>> {
     let (header, data) = header(&bytes)?;
     let (dtype, big_endian) = element(&header.descr, declared)?;
     let needed = bytes_of(&header.shape, dtype)?;
@@ -133,7 +133,7 @@ impl<'a> Literal<'a> {
             seen.push(key);
             self.expect(':')?;
             match key {
-                "descr" => header.descr = self.descr()?.to_owned(),
+                "descr" => self.descr()?.clone_into(&mut header.descr),
                 "fortran_order" => header.fortran = self.flag()?,
                 "shape" => header.shape = self.shape()?,
                 other => return Err(format!("it has the unknown key {other:?}")),

@@ -188,8 +188,8 @@ impl Work<'_> {
     fn neighbour(&self, items: &[Item], at: usize) -> Option<Request> {
         let own = &items[at];
         let others = items.iter().filter(|other| other.case != own.case);
-        let same = others.filter(|other| other.stage == own.stage && other.rank == own.rank);
-        same.last().and_then(|other| self.request(other).ok())
+        let mut same = others.filter(|other| other.stage == own.stage && other.rank == own.rank);
+        same.next_back().and_then(|other| self.request(other).ok())
     }
 
     /// Calls with the other case's candidate, where it is another result at all: not where both cases have to give the

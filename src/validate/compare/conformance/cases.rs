@@ -134,12 +134,12 @@ pub fn cases() -> Vec<Case> {
         }
     }
     // Long enough for several chunks and threads, each ending in the middle of a vector.
-    for dtype in [Dtype::F32, Dtype::F64, Dtype::F16, Dtype::BF16, Dtype::I64, Dtype::F8E4M3] {
-        for style in [Style::Near, Style::Few, Style::Bits] {
-            cases.push(case(dtype, dtype, style, &[3, 22_003], true, &mut random));
-        }
+    for dtype in [Dtype::F32, Dtype::F64, Dtype::F16, Dtype::I64, Dtype::F8E4M3] {
+        cases.push(case(dtype, dtype, Style::Few, &[3, 22_003], true, &mut random));
     }
-    cases.push(case(Dtype::F32, Dtype::F32, Style::Few, &[200_003], true, &mut random));
+    for style in [Style::Near, Style::Bits] {
+        cases.push(case(Dtype::F32, Dtype::F32, style, &[131_077], true, &mut random));
+    }
     for (reference, candidate) in [
         (Dtype::F64, Dtype::F16),
         (Dtype::F64, Dtype::F32),

@@ -136,12 +136,13 @@ fn weigh(function: &Function, limits: &Limits, over: &mut Vec<Over>, unknown: &m
         let Some(limit) = limit else {
             continue;
         };
-        match value {
-            Some(value) if value > limit => over.push(Over { of: shown(function), what, value, limit }),
-            Some(_) => {}
+        if let Some(value) = value {
+            if value > limit {
+                over.push(Over { of: shown(function), what, value, limit });
+            }
+        } else if function.entry {
             // Compilers count registers and shared memory for kernels alone.
-            None if function.entry => unknown.push(format!("{}: {what} were not reported", shown(function))),
-            None => {}
+            unknown.push(format!("{}: {what} were not reported", shown(function)));
         }
     }
 }

@@ -103,13 +103,11 @@ impl Reader {
 
     fn named(&mut self, name: &str, entry: bool) -> Option<usize> {
         let known = |f: &Function| f.name == name && f.arch == self.arch;
-        match self.report.functions.iter().rposition(known) {
-            Some(index) => Some(index),
-            None => {
-                let arch = self.arch.clone();
-                self.add(Function { name: name.to_owned(), arch, entry, ..Function::default() })
-            }
+        if let Some(index) = self.report.functions.iter().rposition(known) {
+            return Some(index);
         }
+        let arch = self.arch.clone();
+        self.add(Function { name: name.to_owned(), arch, entry, ..Function::default() })
     }
 
     fn ptxas(&mut self, line: &str) {
@@ -265,7 +263,7 @@ impl Reader {
         };
         let value = value.trim();
         if key == ".name" {
-            self.report.functions[index].name = value.trim_matches(['\'', '"']).to_owned();
+            value.trim_matches(['\'', '"']).clone_into(&mut self.report.functions[index].name);
         } else {
             self.amd(index, key, value);
         }

@@ -90,9 +90,19 @@ impl Finding {
     }
 
     /// What makes two findings the same one, seen by different threads.
-    pub(super) fn place(&self) -> (&'static str, Option<&str>, Option<(&str, Option<u64>)>) {
-        let at = self.site.as_ref().map(|site| (site.file.as_deref().unwrap_or(&site.function), site.line));
-        (self.kind, self.kernel.as_deref(), at)
+    pub(super) fn place(&self) -> [Option<&str>; 4] {
+        let site = self.site.as_ref();
+        [
+            Some(self.kind),
+            self.kernel.as_deref(),
+            site.map(|site| site.function.as_str()),
+            site.and_then(|site| site.file.as_deref()),
+        ]
+    }
+
+    /// The line, which belongs to the place as well.
+    pub(super) fn line(&self) -> Option<u64> {
+        self.site.as_ref().and_then(|site| site.line)
     }
 
     /// The finding as one line.
@@ -143,6 +153,25 @@ impl Finding {
     }
 }
 
+/// How findings begin, and what sort they are.
+const BEGINNINGS: [(&str, &str); 15] = [
+    ("Invalid ", "invalid access"),
+    ("Potential invalid ", "invalid access"),
+    ("Access to ", "invalid access"),
+    ("Race reported ", "race"),
+    ("Uninitialized ", "uninitialized read"),
+    ("Barrier error", "barrier error"),
+    ("Barrier ", "barrier error"),
+    ("Deadlock detected", "deadlock"),
+    ("Malloc/Free error", "allocation error"),
+    ("Leaked ", "leak"),
+    ("Program hit", "API error"),
+    ("CUDA API ", "API error"),
+    ("Unused ", "unused memory"),
+    ("Tensor Memory ", "tensor memory"),
+    ("Stack overflow", "stack overflow"),
+];
+
 /// What sort of finding begins with this line; `None` for a line that begins none.
 pub(super) fn kind(text: &str) -> Option<&'static str> {
     let text = without_severity(text);
@@ -150,23 +179,6 @@ pub(super) fn kind(text: &str) -> Option<&'static str> {
     if let Some((_, kind)) = hazards.iter().find(|(words, _)| text.contains(words)) {
         return Some(kind);
     }
-    const BEGINNINGS: [(&str, &str); 15] = [
-        ("Invalid ", "invalid access"),
-        ("Potential invalid ", "invalid access"),
-        ("Access to ", "invalid access"),
-        ("Race reported ", "race"),
-        ("Uninitialized ", "uninitialized read"),
-        ("Barrier error", "barrier error"),
-        ("Barrier ", "barrier error"),
-        ("Deadlock detected", "deadlock"),
-        ("Malloc/Free error", "allocation error"),
-        ("Leaked ", "leak"),
-        ("Program hit", "API error"),
-        ("CUDA API ", "API error"),
-        ("Unused ", "unused memory"),
-        ("Tensor Memory ", "tensor memory"),
-        ("Stack overflow", "stack overflow"),
-    ];
     if let Some((_, kind)) = BEGINNINGS.iter().find(|(words, _)| text.starts_with(words)) {
         return Some(kind);
     }

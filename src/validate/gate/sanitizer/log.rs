@@ -165,7 +165,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn log(lines: &[&str]) -> Log {
-        let text: String = lines.iter().map(|line| format!("========={line}\n")).collect();
+        let text = lines.iter().fold(String::new(), |text, line| text + "=========" + line + "\n");
         read(text.as_bytes())
     }
 

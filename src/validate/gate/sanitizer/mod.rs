@@ -153,7 +153,7 @@ fn lines(said: &[Said]) -> Vec<String> {
     for one in said {
         for finding in &one.findings {
             let same = |group: &&mut (&str, &Finding, u64)| {
-                group.0 == one.tool && group.1.place() == finding.place()
+                group.0 == one.tool && group.1.place() == finding.place() && group.1.line() == finding.line()
             };
             match groups.iter_mut().rev().take(64).find(same) {
                 Some(group) => group.2 += 1,
@@ -215,8 +215,9 @@ mod tests {
 
     #[test]
     fn only_a_clean_summary_passes() {
+        type Case<'a> = (i32, Option<&'a [u8]>, Option<&'a [u8]>, Verdict, &'a str);
         use Verdict::{Fail, Inconclusive, NotRun, Pass};
-        let cases: [(i32, Option<&[u8]>, Option<&[u8]>, Verdict, &str); 13] = [
+        let cases: [Case<'_>; 13] = [
             (0, Some(CLEAN), Some(EMPTY), Pass, ""),
             (0, Some(CLEAN), None, Pass, ""),
             (86, Some(FOUND_ONE), Some(EMPTY), Fail, "1 finding, first: Invalid __shared__ read"),

@@ -1,3 +1,5 @@
+#![expect(clippy::float_cmp, reason = "what is read is exact")]
+
 use std::borrow::Cow;
 
 use half::{bf16, f16};

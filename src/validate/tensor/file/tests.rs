@@ -1,3 +1,5 @@
+#![expect(clippy::float_cmp, reason = "what is read is exact")]
+
 use std::io::{Cursor, Write as _};
 
 use proptest::prelude::*;
@@ -315,9 +317,12 @@ fn safetensors_of_every_type_and_every_fault() {
         ("[".repeat(5000), "cannot be read"),
         ("{}".into(), "truncated, or goes on"),
     ] {
-        let size = header.len();
-        refuses("x.safetensors", &safetensors(&header, &[0; 4][..]), says);
-        assert!(size > 0);
+        let size = match says {
+            "of type F4" => 1,
+            "of type C64" => 8,
+            _ => 4,
+        };
+        refuses("x.safetensors", &safetensors(&header, &[0; 8][..size]), says);
     }
     refuses("x.safetensors", &safetensors("{}", &[]), "no tensor");
     refuses("x.safetensors", b"abc", "shorter than its header");
