@@ -91,7 +91,7 @@ fn normal(key: u64, at: u64) -> f64 {
 mod tests {
     use super::*;
 
-    const GOLDEN: [u32; 3] = [0x3F7EB52D, 0x3FAA2B21, 0x3FDD6809];
+    const GOLDEN: [u32; 3] = [0x3F7E_B52D, 0x3FAA_2B21, 0x3FDD_6809];
 
     fn floats(fill_with: &Fill, seed: u32, name: &str, elements: u64) -> Vec<f32> {
         let bytes = fill(fill_with, Dtype::F32, seed, name, elements);

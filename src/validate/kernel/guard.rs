@@ -72,13 +72,19 @@ impl Layout {
 
     /// What was changed outside of the tensor.
     pub fn strays(&self, dtype: Dtype, which: usize, image: &[u8]) -> Option<Strays> {
-        let margin = repeated(&margin(dtype, which), self.bytes);
         let end = self.start + self.length;
-        if image[..self.start] == margin[..self.start] && image[end..] == margin[end..] {
+        // Beginning and end are whole elements, so the pattern begins anew behind the tensor. Only the margins are
+        // made: a tensor may be as large as the memory.
+        let longest = self.start.max(image.len() - end);
+        let margin = repeated(&margin(dtype, which), longest);
+        let (front, back) = (&image[..self.start], &image[end..]);
+        if *front == margin[..front.len()] && *back == margin[..back.len()] {
             return None;
         }
-        let changed = |at: &usize| image[*at] != margin[*at];
-        let mut places = (0..self.start).chain(end..self.bytes).filter(changed);
+        let changed = |(byte, right): (&u8, &u8)| byte != right;
+        let before = front.iter().zip(&margin).map(changed).enumerate().filter(|(_, changed)| *changed);
+        let behind = back.iter().zip(&margin).map(changed).enumerate().filter(|(_, changed)| *changed);
+        let mut places = before.map(|(at, _)| at).chain(behind.map(|(at, _)| end + at));
         let first = places.next()?;
         Some(Strays { count: 1 + places.count() as u64, first: first as i64 - self.start as i64 })
     }

@@ -116,7 +116,7 @@ impl Code {
                 format!("\"source\" must end in .cu, .ptx or .cubin, not {}", values::shown(source)),
             ));
         }
-        let compiled = self.source.as_ref().is_some_and(|source| source.ends_with(".cu"));
+        let compiled = self.source.as_ref().is_some_and(|source| source.ends_with(SUFFIXES[0]));
         if self.source.is_some() && !compiled {
             for (key, set) in [("options", !self.options.is_empty()), ("include", !self.include.is_empty())] {
                 if set {

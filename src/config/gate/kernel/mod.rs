@@ -43,13 +43,16 @@ pub(super) const KEYS: &[&str] = &[
 ];
 
 /// How long one process with all its launches may take when the gate does not say.
-pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The most parameters of a kernel.
 const MOST_ARGUMENTS: usize = 64;
 
 /// The most cases, and the most seeds.
 const MOST_CASES: usize = 256;
+
+/// The most files of a reference: each is brought from the protected branch by itself.
+const MOST_FILES: usize = 200;
 
 /// How often a kernel is launched in a process when the gate does not say.
 const DEFAULT_LAUNCHES: u32 = 3;
@@ -79,7 +82,7 @@ pub struct Kernel {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {
     /// Another kernel; it gets the arguments of these names.
-    Kernel(Code, Vec<String>),
+    Kernel(Box<Code>, Vec<String>),
     /// Files of the repository, in whose name `{case}`, `{seed}` and `{out}` are replaced.
     File(String),
     /// A command that reads the inputs and writes what is right.
@@ -125,7 +128,7 @@ impl Kernel {
     /// Sources that it can make us launch, with their entries.
     pub fn launched(&self) -> impl Iterator<Item = (&str, &str)> {
         let reference = match &self.reference {
-            Some(Reference::Kernel(code, _)) => Some(code),
+            Some(Reference::Kernel(code, _)) => Some(&**code),
             _ => None,
         };
         std::iter::once(&self.code).chain(reference).filter_map(|code| {
@@ -133,11 +136,28 @@ impl Kernel {
         })
     }
 
+    /// The files that a pattern stands for, each once.
+    fn reference_files(&self, pattern: &str) -> Vec<String> {
+        let mut files = std::collections::BTreeSet::new();
+        for case in self.case_list() {
+            for seed in self.seed_list() {
+                for output in self.compared() {
+                    let file = pattern.replace("{case}", &case.label()).replace("{seed}", &seed.to_string());
+                    files.insert(file.replace("{out}", &output.name));
+                }
+                if files.len() > MOST_FILES {
+                    return files.into_iter().collect();
+                }
+            }
+        }
+        files.into_iter().collect()
+    }
+
     /// Files that say what is right: judged in the protected branch's version.
     pub(super) fn oracle(&self) -> Vec<String> {
         let mut files: Vec<String> = match &self.reference {
             Some(Reference::Kernel(code, _)) => code.source.iter().cloned().collect(),
-            Some(Reference::File(file)) if !file.contains('{') => vec![file.clone()],
+            Some(Reference::File(pattern)) => self.reference_files(pattern),
             _ => Vec::new(),
         };
         files.extend(self.arguments.iter().filter_map(|argument| match &argument.what {
@@ -182,8 +202,8 @@ impl Kernel {
         let labels: Vec<String> = self.case_list().iter().map(Case::label).collect();
         let compared = self.compared().count();
         names.sort_unstable();
-        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            section.problem("arg", format!("two arguments are called {}", twice[0]));
+        if let Some([twice, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            section.problem("arg", format!("two arguments are called {twice}"));
         }
         if let Some(label) = labels.iter().enumerate().find(|(at, label)| labels[..*at].contains(label)) {
             section.problem("case", format!("two cases are called {}", label.1));
@@ -192,6 +212,10 @@ impl Kernel {
             section.problem("arg", "no argument has the role out or inout: nothing would be compared");
         }
         match &self.reference {
+            Some(Reference::File(pattern)) if self.reference_files(pattern).len() > MOST_FILES => {
+                section.problem("reference", format!("the reference has more than {MOST_FILES} files"));
+                section.hint("have fewer cases and seeds, or let a command compute what is right");
+            }
             Some(Reference::File(file)) if compared > 1 && !file.contains("{out}") => {
                 section.problem(
                     "reference",
@@ -300,7 +324,7 @@ impl Reference {
         match (file, run) {
             (Some(file), _) => Some(Self::File(file)),
             (_, Some(run)) => Some(Self::Command(run)),
-            _ => code.source.is_some().then(|| Self::Kernel(code, args.unwrap_or_default())),
+            _ => code.source.is_some().then(|| Self::Kernel(Box::new(code), args.unwrap_or_default())),
         }
     }
 
@@ -351,21 +375,14 @@ fn seeds(section: &mut Section<'_, '_>) -> Vec<u32> {
                 })
                 .collect()
         });
-    match read {
-        Some(mut seeds) => {
-            seeds.sort_unstable();
-            seeds.dedup();
-            seeds
-        }
-        None => {
-            section.invalid(
-                "seeds",
-                value,
-                &format!("must be an array of 1 to {MOST_CASES} whole numbers from 0 on"),
-            );
-            Vec::new()
-        }
+    if read.is_none() {
+        let why = format!("must be an array of 1 to {MOST_CASES} whole numbers from 0 on");
+        section.invalid("seeds", value, &why);
     }
+    let mut seeds = read.unwrap_or_default();
+    seeds.sort_unstable();
+    seeds.dedup();
+    seeds
 }
 
 /// An integer, a decimal or an expression.

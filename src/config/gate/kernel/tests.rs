@@ -125,6 +125,20 @@ fn a_command_as_reference_is_a_command() {
 }
 
 #[test]
+fn every_file_of_a_reference_is_an_oracle() {
+    let at = WHOLE.find("reference =").unwrap();
+    let end = at + WHOLE[at..].find('\n').unwrap();
+    let with = |file: &str| format!("{}reference = {{ file = \"{file}\" }}{}", &WHOLE[..at], &WHOLE[end..]);
+    let oracle = gate(&with("right/{case}-{seed}-{out}.npy")).oracle;
+    assert_eq!(oracle.len(), 7, "{oracle:?}");
+    assert!(oracle.contains(&"right/tail-3-out.npy".to_owned()));
+    assert_eq!(gate(&with("right.npy")).oracle, ["right.npy", "table.npy"]);
+    let seeds: Vec<String> = (0..150).map(|n| n.to_string()).collect();
+    let many = with("{case}-{seed}.npy").replace("[3, 1, 2]", &format!("[{}]", seeds.join(", ")));
+    assert!(parse(&many).unwrap_err().to_string().contains("more than 200 files"));
+}
+
+#[test]
 fn what_is_wrong_is_said_where_it_is() {
     for (from, to, words) in [
         ("source = \"reduce.cu\"", "source = \"reduce.py\"", ".cu, .ptx or .cubin"),
