@@ -29,7 +29,7 @@ use git_incident::search::{fingerprint, patch as touched, query, rank};
 use git_incident::store::records::line as records;
 use git_incident::validate::compare::conformance::{same_details, same_summary};
 use git_incident::validate::compare::{
-    Device as _, Pair, Policy, Rule, Tolerance, compare, judge_mutants, plain,
+    Device as _, MUTANTS, Pair, Policy, Rule, Tolerance, compare, judge_mutants, plain,
 };
 use git_incident::validate::gate::{End, build, sanitizer};
 use git_incident::validate::kernel::{self, Left, Progress, Report, Request};
