@@ -35,7 +35,14 @@ pub(super) struct Judge {
 
 impl Judge {
     pub(super) fn new(judging: &Judging) -> Self {
-        Self { judging: judging.clone(), device: Cpu::new(), loose: None, only_zeros: None, some: false, caught: 0 }
+        Self {
+            judging: judging.clone(),
+            device: Cpu::new(),
+            loose: None,
+            only_zeros: None,
+            some: false,
+            caught: 0,
+        }
     }
 
     /// Compares every output of a launch.

@@ -23,8 +23,8 @@ use serde_json::{Value, json};
 use crate::model::canonical::sha256_hex;
 use crate::model::{Error, Result};
 use crate::validate::kernel::{
-    Argument, Content, DeviceSeen, Finding, FindingKind, Launch, Output, Phase, Progress, Report, Request, Role, Run,
-    Stage, Trouble, TroubleKind, What, differing, fill, unwritten,
+    Argument, Content, DeviceSeen, Finding, FindingKind, Launch, Output, Phase, Progress, Report, Request,
+    Role, Run, Stage, Trouble, TroubleKind, What, differing, fill, unwritten,
 };
 use crate::validate::tensor::Declared;
 
