@@ -278,7 +278,7 @@ mod tests {
             for phase in 0..4 {
                 let layout = Layout::new(length, Phase(phase)).unwrap();
                 let behind = layout.bytes - layout.start - length;
-                assert!(layout.start % ALIGN == 0 && layout.start >= FRONT && layout.bytes % ALIGN == 0);
+                assert!(layout.start.is_multiple_of(ALIGN) && layout.start >= FRONT && layout.bytes.is_multiple_of(ALIGN));
                 assert!(if phase % 2 == 1 { behind < ALIGN } else { behind >= BACK });
             }
         }
