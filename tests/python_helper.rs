@@ -54,7 +54,9 @@ fn its_promises_hold_on_torch() {
     match std::env::var_os("GIT_INCIDENT_TESTS_TORCH") {
         Some(python) => drop(logic(Path::new(&python), "torch").expect(0).says("hold on torch")),
         None => {
-            skipped("GIT_INCIDENT_TESTS_TORCH names no interpreter: the Python helper was not tried on torch");
+            skipped(
+                "GIT_INCIDENT_TESTS_TORCH names no interpreter: the Python helper was not tried on torch",
+            );
         }
     }
 }

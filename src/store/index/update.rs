@@ -149,8 +149,7 @@ pub(super) fn bring_up_to_date(
             };
         } else {
             count += fill::remove(&transaction, &key)?;
-            transaction
-                .execute("INSERT OR IGNORE INTO unread(note) VALUES(?1)", params![key.as_str()])?;
+            transaction.execute("INSERT OR IGNORE INTO unread(note) VALUES(?1)", params![key.as_str()])?;
             unread.push(key);
         }
     }

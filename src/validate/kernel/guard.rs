@@ -278,7 +278,11 @@ mod tests {
             for phase in 0..4 {
                 let layout = Layout::new(length, Phase(phase)).unwrap();
                 let behind = layout.bytes - layout.start - length;
-                assert!(layout.start.is_multiple_of(ALIGN) && layout.start >= FRONT && layout.bytes.is_multiple_of(ALIGN));
+                assert!(
+                    layout.start.is_multiple_of(ALIGN)
+                        && layout.start >= FRONT
+                        && layout.bytes.is_multiple_of(ALIGN)
+                );
                 assert!(if phase % 2 == 1 { behind < ALIGN } else { behind >= BACK });
             }
         }

@@ -145,11 +145,12 @@ fn alone(request: &Request, left: &Left) -> Result<Vec<Finding>, Judged> {
         }
     };
     if let Some(device) = &report.device
-        && device.emulated != request.emulated {
-            let asked = if request.emulated { "the emulated device" } else { "a GPU" };
-            let reason = format!("the gate asks for {asked}, and the device is \"{}\"", device.name);
-            return Err(Judged::new(Verdict::Inconclusive, reason));
-        }
+        && device.emulated != request.emulated
+    {
+        let asked = if request.emulated { "the emulated device" } else { "a GPU" };
+        let reason = format!("the gate asks for {asked}, and the device is \"{}\"", device.name);
+        return Err(Judged::new(Verdict::Inconclusive, reason));
+    }
     if !report.findings.is_empty() {
         return Ok(report.findings.clone());
     }
