@@ -149,7 +149,7 @@ fn a_secret_in_the_output_is_not_kept() {
 #[test]
 fn modes_and_kinds_of_later_versions() {
     for (mode, passes) in [("enforce", false), ("warn", true), ("off", true)] {
-        let gate = "[[gate]]\nid = \"g\"\nkind = \"sanitizer\"\nrun = \"true\"\n";
+        let gate = "[[gate]]\nid = \"g\"\nkind = \"perf\"\nrun = \"true\"\n";
         let (repo, bare) = with_gates(&format!("[pre-push]\nmode = \"{mode}\"\n{gate}"));
         repo.incident(&["trust", "--yes"]).expect(0);
         let ran = repo.try_git(&["push", "-q", "origin", "topic"]);
@@ -157,7 +157,7 @@ fn modes_and_kinds_of_later_versions() {
         assert_eq!(on_remote(&repo, &bare, "refs/heads/topic").is_empty(), !passes);
         match mode {
             "off" => assert_eq!(ran.stderr, ""),
-            _ => drop(ran.says("kind sanitizer comes with a later one")),
+            _ => drop(ran.says("kind perf comes with a later one")),
         }
         repo.incident(&["validate"]).expect(5);
     }

@@ -332,11 +332,55 @@ fn a_wrong_reference_is_not_the_candidates_fault() {
 fn a_gate_that_does_not_fit_its_kernel_says_so() {
     let record = judged_one(&doubling(&[], &DOUBLE.replace("int n)", "long long n)")));
     says(&record, "fail", &["takes 3 parameters of 8, 8, 8 bytes", "declares 3 of 8, 8, 4"]);
+    assert_eq!(record["details"]["findings"][0]["kind"], "declaration", "{record:#}");
+    assert_eq!(record["details"]["findings"][0]["case"], "n=100");
     let repo = doubling(&[("\"double.cu\"", "\"other.cu\"")], DOUBLE);
     says(&judged_one(&repo), "fail", &["other.cu cannot be read"]);
     let repo = doubling(&[("\"double.cu\"", "\"link.cu\"")], DOUBLE);
     std::os::unix::fs::symlink("/etc/hostname", repo.path().join("link.cu")).expect("a link");
     says(&judged_one(&repo), "fail", &["link.cu leads out of its folder"]);
+}
+
+#[test]
+fn an_input_that_does_not_fit_is_named() {
+    let repo = doubling(&[("fill = \"normal(0, 1)\"", "file = \"x.npy\"")], DOUBLE);
+    for bytes in [&b"not numpy"[..], b"\x93NUMPY\x01\x00"] {
+        std::fs::write(repo.path().join("x.npy"), bytes).expect("a file");
+        let record = judged_one(&repo);
+        says(&record, "fail", &["declaration: case n=100, seed 1: x: x.npy: "]);
+        assert_eq!(record["details"]["findings"][0]["kind"], "declaration");
+    }
+}
+
+#[test]
+fn a_number_that_its_type_cannot_hold_is_refused_before_anything_runs() {
+    let repo = doubling(&[("value = \"n\"", "value = \"n * 100000000\"")], DOUBLE);
+    repo.commit("Kernels");
+    repo.incident(&["trust", "--yes"]).expect(2).says("argument n: 10000000000 is no i32");
+}
+
+#[test]
+fn a_refused_launch_says_its_geometry() {
+    let record = judged_one(&doubling(&[("block = [64]", "block = [2048]")], DOUBLE));
+    says(&record, "fail", &["launch: ", "block (2048, 1, 1), 0 bytes of shared memory"]);
+    assert_eq!(record["details"]["findings"][0]["details"]["block"][0], 2048);
+}
+
+#[test]
+fn outputs_that_are_zero_everywhere_try_nothing() {
+    let repo = doubling(&[("normal(0, 1)", "constant(0)")], &DOUBLE.replace("2.0f * x[i]", "0.0f"));
+    says(&judged_one(&repo), "inconclusive", &["too loose", "zeros (every output is zero everywhere)"]);
+    // One case that is not zero is enough to tell.
+    let repo =
+        doubling(&[("normal(0, 1)", "integers(0, 1)"), ("n = 100", "n = 1\n[[gate.case]]\nn = 100")], DOUBLE);
+    says(&judged_one(&repo), "pass", &[]);
+}
+
+#[test]
+fn macros_of_one_letter_leave_the_emulator_alone() {
+    let letters = "block = [64]\noptions = [\"-DA=1\", \"-DB=1\", \"-DC=1\", \"-DF=1\", \"-DI=1\", \"-DN=1\", \"-DT=2\"]\n";
+    let source = DOUBLE.replace("2.0f *", "(float)(A * B * C * F * I * N * T) *");
+    says(&judged_one(&doubling(&[("block = [64]\n", letters)], &source)), "pass", &[]);
 }
 
 #[test]

@@ -170,3 +170,12 @@ fn without_the_tool_nothing_was_checked() {
         .says("not-run")
         .says("compute-sanitizer is not installed here");
 }
+
+#[test]
+fn by_hand_runs_the_tool_too() {
+    let repo = with("tools = [\"memcheck\"]\nrun = \"true\"", &[("memcheck", "found")]);
+    repo.incident(&["validate"])
+        .expect(4)
+        .says("by hand: ")
+        .says("compute-sanitizer --tool memcheck /bin/sh -c true");
+}

@@ -205,17 +205,17 @@ string rewrite(const string &text, std::vector<Kernel> &kernels) {
 const char *TABLE = R"(
 # 1 "kernel-table"
 extern "C" { EmuApi *emu_api; unsigned char *emu_dynamic_shared; }
-template <size_t... I> struct EmuIndices {};
-template <class T> struct EmuBare { using type = T; };
-template <class T> struct EmuBare<T &> { using type = T; };
-template <auto F> struct EmuCall;
-template <class... A, void (*F)(A...)> struct EmuCall<F> {
-    static constexpr size_t sizes[] = {sizeof(A)..., 0};
-    static constexpr int count = sizeof...(A);
-    template <size_t... I> static void go(void **all, EmuIndices<I...>) {
-        F(*(typename EmuBare<A>::type *)all[I]...);
+template <size_t... EmuI> struct EmuIndices {};
+template <class EmuT> struct EmuBare { using type = EmuT; };
+template <class EmuT> struct EmuBare<EmuT &> { using type = EmuT; };
+template <auto EmuF> struct EmuCall;
+template <class... EmuA, void (*EmuF)(EmuA...)> struct EmuCall<EmuF> {
+    static constexpr size_t sizes[] = {sizeof(EmuA)..., 0};
+    static constexpr int count = sizeof...(EmuA);
+    template <size_t... EmuI> static void go(void **all, EmuIndices<EmuI...>) {
+        EmuF(*(typename EmuBare<EmuA>::type *)all[EmuI]...);
     }
-    static void call(void **all) { go(all, EmuIndices<__integer_pack(sizeof...(A))...>{}); }
+    static void call(void **all) { go(all, EmuIndices<__integer_pack(sizeof...(EmuA))...>{}); }
 };
 static thread_local volatile char emu_touched;
 static void emu_touch() { emu_touched = 1; }

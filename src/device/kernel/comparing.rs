@@ -25,13 +25,24 @@ pub(super) struct Judge {
     device: Cpu,
     /// The first mutant that passed.
     pub(super) loose: Option<Loose>,
+    /// Every output was zero so far, so one that is only cleared would pass as well.
+    pub(super) only_zeros: Option<Loose>,
+    /// Whether an output was not zero.
+    some: bool,
     /// How many were caught.
     pub(super) caught: u32,
 }
 
 impl Judge {
     pub(super) fn new(judging: &Judging) -> Self {
-        Self { judging: judging.clone(), device: Cpu::new(), loose: None, caught: 0 }
+        Self {
+            judging: judging.clone(),
+            device: Cpu::new(),
+            loose: None,
+            only_zeros: None,
+            some: false,
+            caught: 0,
+        }
     }
 
     /// Compares every output of a launch.
@@ -70,12 +81,15 @@ impl Judge {
             } else if clean && self.loose.is_none() {
                 let tried = judge_mutants(pair, &judged, None).map_err(|e| e.what)?;
                 self.caught += tried.caught.len() as u32;
-                self.loose = tried.passed.map(|mutant| Loose {
+                let loose = |mutant: &str| Loose {
                     mutant: mutant.to_owned(),
                     case: run.case.clone(),
                     seed,
                     argument: argument.name.clone(),
-                });
+                };
+                self.loose = tried.passed.map(loose);
+                self.some |= launched.contents[at].iter().any(|byte| *byte != 0);
+                self.only_zeros = (!self.some).then(|| loose("zeros (every output is zero everywhere)"));
             }
         }
         Ok((outputs, findings))

@@ -23,8 +23,8 @@ use serde_json::{Value, json};
 use crate::model::canonical::sha256_hex;
 use crate::model::{Error, Result};
 use crate::validate::kernel::{
-    Argument, Content, DeviceSeen, Finding, FindingKind, Output, Phase, Progress, Report, Request, Role, Run,
-    Stage, Trouble, TroubleKind, What, differing, fill, unwritten,
+    Argument, Content, DeviceSeen, Finding, FindingKind, Launch, Output, Phase, Progress, Report, Request,
+    Role, Run, Stage, Trouble, TroubleKind, What, differing, fill, unwritten,
 };
 use crate::validate::tensor::Declared;
 
@@ -150,11 +150,12 @@ fn content(argument: &Argument, seed: u32, worktree: &Path) -> std::result::Resu
         None => Ok(Vec::new()),
         Some(Content::Fill(with)) => Ok(fill(with, dtype, seed, &argument.name, elements)),
         Some(Content::File(path)) => {
-            let bytes = files::tensor(worktree, path)?;
+            let said = |why: &str| format!("{}: {why}", argument.name);
+            let bytes = files::tensor(worktree, path).map_err(|why| said(&why))?;
             let declared = Declared { dtype: Some(dtype), shape: None };
-            let file =
-                crate::validate::tensor::File::open(path, &bytes, &declared).map_err(|e| one_line(&e))?;
-            let tensor = file.tensor(None).map_err(|e| one_line(&e))?;
+            let unfit = |e: Error| said(&format!("{path}: {}", one_line(&e)));
+            let file = crate::validate::tensor::File::open(path, &bytes, &declared).map_err(unfit)?;
+            let tensor = file.tensor(None).map_err(unfit)?;
             if tensor.dtype != dtype || tensor.shape != *shape {
                 return Err(format!(
                     "{path} holds {} {:?}, and {} is declared {} {shape:?}",
@@ -215,7 +216,7 @@ impl Child<'_> {
             }
         }
         if self.process == Process::First && self.report.findings.is_empty() {
-            self.report.loose = self.judge.loose.take();
+            self.report.loose = self.judge.loose.take().or_else(|| self.judge.only_zeros.take());
             self.report.mutants = self.judge.caught;
         }
         Ok(())
@@ -254,7 +255,7 @@ impl Child<'_> {
                 launching::launch(gpu, &function, launch, &parameters)
                     .and_then(|()| buffers.collect(run, launch, &contents, phase))
                     .map(|launched| launches.push(launched))
-                    .map_err(|error| Stop::Finding(Box::new(at.broken(&error))))?;
+                    .map_err(|error| Stop::Finding(Box::new(at.broken(launch, &error))))?;
                 let strays: Vec<Finding> = launches.last().map(|l| at.strays(run, l)).unwrap_or_default();
                 if !strays.is_empty() {
                     self.report.findings.extend(strays);
@@ -403,7 +404,7 @@ impl Spot<'_> {
     }
 
     /// A launch that the driver says failed.
-    fn broken(&self, error: &CudaError) -> Finding {
+    fn broken(&self, launch: &Launch, error: &CudaError) -> Finding {
         let kind = match error.name.as_str() {
             "CUDA_ERROR_ILLEGAL_ADDRESS"
             | "CUDA_ERROR_MISALIGNED_ADDRESS"
@@ -411,8 +412,16 @@ impl Spot<'_> {
             "CUDA_ERROR_LAUNCH_TIMEOUT" => FindingKind::Hang,
             _ => FindingKind::Launch,
         };
-        let what = format!("launch {}: {}", self.launch, first_line(error));
-        self.finding(kind, None, what, json!({"error": error.name}))
+        let mut what = format!("launch {}: {}", self.launch, first_line(error));
+        if !error.is_lost() {
+            // It was refused, not broken by what it did: mostly for its geometry.
+            let [grid, block] = [launch.grid, launch.block].map(|[x, y, z]| format!("({x}, {y}, {z})"));
+            what.push_str(&format!(": grid {grid}, block {block}, {} bytes of shared memory", launch.shared));
+        }
+        let details = json!({
+            "error": error.name, "grid": launch.grid, "block": launch.block, "shared": launch.shared,
+        });
+        self.finding(kind, None, what, details)
     }
 
     /// What a launch left outside of its buffers, and did to its inputs.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::machine::Found;
 use super::{GateResult, Session};
-use crate::config::{Config, Gate, PushMode, Unavailable, glob};
+use crate::config::{Config, Gate, GateKind, PushMode, Unavailable, glob};
 use crate::git::diff;
 use crate::model::canonical::sha256_hex;
 use crate::model::status::Verdict;
@@ -112,6 +112,19 @@ fn by_hand(gate: &Gate) -> String {
     let Some(run) = &gate.run else {
         return String::new();
     };
+    if gate.kind == GateKind::Sanitizer {
+        let tools = gate.sanitizer.tools();
+        let under = |tool: &&str| {
+            format!("compute-sanitizer --tool {tool} {}", command_line::join(&["/bin/sh", "-c", run]))
+        };
+        let each = tools.iter().map(under).collect::<Vec<_>>().join("; ");
+        return prepared_by_hand(gate, &each);
+    }
+    prepared_by_hand(gate, run)
+}
+
+fn prepared_by_hand(gate: &Gate, run: &str) -> String {
+    let run = run.to_owned();
     let prepared =
         gate.prepare.as_ref().map_or_else(|| run.clone(), |first| format!("{{ {first}; }} && {{ {run}; }}"));
     if prepared.contains('\n') {

@@ -158,7 +158,7 @@ fn alone(request: &Request, left: &Left) -> Result<Vec<Finding>, Judged> {
         let (verdict, whose) = match trouble.kind {
             TroubleKind::Device | TroubleKind::Compiler => (Verdict::NotRun, ""),
             TroubleKind::Reference => (Verdict::Inconclusive, "the reference: "),
-            TroubleKind::Gate => (Verdict::Fail, ""),
+            TroubleKind::Gate => return Ok(vec![declaration(left, &trouble.what)]),
             TroubleKind::Machine => (Verdict::Inconclusive, ""),
         };
         return Err(Judged::new(verdict, format!("{whose}{}", trouble.what)));
@@ -167,6 +167,20 @@ fn alone(request: &Request, left: &Left) -> Result<Vec<Finding>, Judged> {
         return Err(Judged::new(Verdict::Inconclusive, "our own process did not come to its end"));
     }
     Ok(Vec::new())
+}
+
+/// What the gate declares is part of what is judged: that it does not fit is a finding like others.
+fn declaration(left: &Left, what: &str) -> Finding {
+    let progress = left.progress.as_ref();
+    Finding {
+        kind: FindingKind::Declaration,
+        case: progress.map(|progress| progress.case.clone()).unwrap_or_default(),
+        seed: progress.and_then(|progress| progress.seed),
+        argument: None,
+        what: what.to_owned(),
+        lines: Vec::new(),
+        details: Value::Null,
+    }
 }
 
 fn as_inconclusive(judged: Judged) -> Judged {

@@ -107,6 +107,8 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
+    /// What the gate declares does not fit it: its parameters, a file that is named.
+    Declaration,
     /// The compiler refuses it.
     Compile,
     /// It cannot be launched.
@@ -133,6 +135,7 @@ impl FindingKind {
     /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
+            Self::Declaration => "declaration",
             Self::Compile => "compile",
             Self::Launch => "launch",
             Self::IllegalAddress => "illegal-address",

@@ -1,21 +1,21 @@
 // Atomics: threads never run at once here, so they are plain. Those that code may spin on give way now and then.
 #pragma once
 
-template <class T> struct EmuPlain { using type = T; };
+template <class EmuT> struct EmuPlain { using type = EmuT; };
 
-template <class T, class F> static inline T emu_atomic(T *at, F change) {
-    T old = *(volatile T *)at;
-    *(volatile T *)at = change(old);
+template <class EmuT, class EmuF> static inline EmuT emu_atomic(EmuT *at, EmuF change) {
+    EmuT old = *(volatile EmuT *)at;
+    *(volatile EmuT *)at = change(old);
     return old;
 }
 #define EMU_ATOMIC(NAME, EXPRESSION) \
-    template <class T> static inline T NAME(T *at, typename EmuPlain<T>::type value) { \
-        return emu_atomic(at, [value](T old) -> T { return EXPRESSION; }); \
+    template <class EmuT> static inline EmuT NAME(EmuT *at, typename EmuPlain<EmuT>::type value) { \
+        return emu_atomic(at, [value](EmuT old) -> EmuT { return EXPRESSION; }); \
     } \
-    template <class T> static inline T NAME##_block(T *at, typename EmuPlain<T>::type value) { \
+    template <class EmuT> static inline EmuT NAME##_block(EmuT *at, typename EmuPlain<EmuT>::type value) { \
         return NAME(at, value); \
     } \
-    template <class T> static inline T NAME##_system(T *at, typename EmuPlain<T>::type value) { \
+    template <class EmuT> static inline EmuT NAME##_system(EmuT *at, typename EmuPlain<EmuT>::type value) { \
         return NAME(at, value); \
     }
 EMU_ATOMIC(atomicAdd, old + value)
@@ -33,12 +33,12 @@ static inline void emu_give_way() {
     static unsigned calls;
     if (++calls % 64 == 0) emu_api->yield();
 }
-template <class T> static inline T atomicExch(T *at, typename EmuPlain<T>::type value) {
+template <class EmuT> static inline EmuT atomicExch(EmuT *at, typename EmuPlain<EmuT>::type value) {
     emu_give_way();
-    return emu_atomic(at, [value](T) -> T { return value; });
+    return emu_atomic(at, [value](EmuT) -> EmuT { return value; });
 }
-template <class T>
-static inline T atomicCAS(T *at, typename EmuPlain<T>::type expected, typename EmuPlain<T>::type value) {
+template <class EmuT>
+static inline EmuT atomicCAS(EmuT *at, typename EmuPlain<EmuT>::type expected, typename EmuPlain<EmuT>::type value) {
     emu_give_way();
-    return emu_atomic(at, [=](T old) -> T { return old == expected ? value : old; });
+    return emu_atomic(at, [=](EmuT old) -> EmuT { return old == expected ? value : old; });
 }

@@ -128,13 +128,13 @@ static inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned by)
     return (unsigned)((((unsigned long long)high << 32 | low) << (by & 31)) >> 32);
 }
 
-template <class T> static inline T __ldg(const T *at) { return *at; }
-template <class T> static inline T __ldcs(const T *at) { return *at; }
-template <class T> static inline T __ldcg(const T *at) { return *at; }
-template <class T> static inline T __ldca(const T *at) { return *at; }
-template <class T> static inline void __stcs(T *at, T value) { *at = value; }
-template <class T> static inline void __stcg(T *at, T value) { *at = value; }
-template <class T> static inline void __stwt(T *at, T value) { *at = value; }
+template <class EmuT> static inline EmuT __ldg(const EmuT *at) { return *at; }
+template <class EmuT> static inline EmuT __ldcs(const EmuT *at) { return *at; }
+template <class EmuT> static inline EmuT __ldcg(const EmuT *at) { return *at; }
+template <class EmuT> static inline EmuT __ldca(const EmuT *at) { return *at; }
+template <class EmuT> static inline void __stcs(EmuT *at, EmuT value) { *at = value; }
+template <class EmuT> static inline void __stcg(EmuT *at, EmuT value) { *at = value; }
+template <class EmuT> static inline void __stwt(EmuT *at, EmuT value) { *at = value; }
 
 // isnan and its like are macros' names in some headers: functions of their own here.
 static inline bool isnan(float x) { return x != x; }
@@ -145,17 +145,17 @@ static inline bool isfinite(float x) { return __builtin_isfinite(x) != 0; }
 static inline bool isfinite(double x) { return __builtin_isfinite(x) != 0; }
 static inline bool signbit(float x) { return __builtin_signbit(x) != 0; }
 
-template <class A, class B> static inline auto max(A a, B b) -> decltype(a + b) {
-    using C = decltype(a + b);
-    C x = (C)a, y = (C)b;
+template <class EmuA, class EmuB> static inline auto max(EmuA a, EmuB b) -> decltype(a + b) {
+    using EmuC = decltype(a + b);
+    EmuC x = (EmuC)a, y = (EmuC)b;
     return x > y || y != y ? x : y;
 }
-template <class A, class B> static inline auto min(A a, B b) -> decltype(a + b) {
-    using C = decltype(a + b);
-    C x = (C)a, y = (C)b;
+template <class EmuA, class EmuB> static inline auto min(EmuA a, EmuB b) -> decltype(a + b) {
+    using EmuC = decltype(a + b);
+    EmuC x = (EmuC)a, y = (EmuC)b;
     return x < y || y != y ? x : y;
 }
-template <class T> static inline T abs(T x) { return x < 0 || (x == 0 && 1 / (double)x < 0) ? -x : x; }
+template <class EmuT> static inline EmuT abs(EmuT x) { return x < 0 || (x == 0 && 1 / (double)x < 0) ? -x : x; }
 
 #define INFINITY __builtin_inff()
 #define NAN __builtin_nanf("")

@@ -36,15 +36,15 @@ struct dim3 : EmuDim {
     constexpr dim3(EmuDim d) : EmuDim(d) {}
 };
 
-#define EMU_VECTOR(T, N) \
-    struct alignas(sizeof(T) * 2 > 16 ? 16 : sizeof(T) * 2) N##2 { T x, y; }; \
-    struct N##1 { T x; }; \
-    struct N##3 { T x, y, z; }; \
-    struct alignas(sizeof(T) * 4 > 16 ? 16 : sizeof(T) * 4) N##4 { T x, y, z, w; }; \
-    static inline N##1 make_##N##1(T x) { return {x}; } \
-    static inline N##2 make_##N##2(T x, T y) { return {x, y}; } \
-    static inline N##3 make_##N##3(T x, T y, T z) { return {x, y, z}; } \
-    static inline N##4 make_##N##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+#define EMU_VECTOR(EmuT, N) \
+    struct alignas(sizeof(EmuT) * 2 > 16 ? 16 : sizeof(EmuT) * 2) N##2 { EmuT x, y; }; \
+    struct N##1 { EmuT x; }; \
+    struct N##3 { EmuT x, y, z; }; \
+    struct alignas(sizeof(EmuT) * 4 > 16 ? 16 : sizeof(EmuT) * 4) N##4 { EmuT x, y, z, w; }; \
+    static inline N##1 make_##N##1(EmuT x) { return {x}; } \
+    static inline N##2 make_##N##2(EmuT x, EmuT y) { return {x, y}; } \
+    static inline N##3 make_##N##3(EmuT x, EmuT y, EmuT z) { return {x, y, z}; } \
+    static inline N##4 make_##N##4(EmuT x, EmuT y, EmuT z, EmuT w) { return {x, y, z, w}; }
 EMU_VECTOR(signed char, char)
 EMU_VECTOR(unsigned char, uchar)
 EMU_VECTOR(short, short)
@@ -63,20 +63,20 @@ EMU_VECTOR(double, double)
 #define __syncthreads_and(p) ((int)emu_api->barrier(__LINE__, (p) ? 1 : 0, EMU_AND))
 #define __syncthreads_or(p) ((int)emu_api->barrier(__LINE__, (p) ? 1 : 0, EMU_OR))
 
-template <class T> static inline uint64_t emu_bits(T value) {
-    static_assert(sizeof(T) <= 8, "a warp exchanges at most 8 bytes");
+template <class EmuT> static inline uint64_t emu_bits(EmuT value) {
+    static_assert(sizeof(EmuT) <= 8, "a warp exchanges at most 8 bytes");
     uint64_t bits = 0;
-    __builtin_memcpy(&bits, &value, sizeof(T));
+    __builtin_memcpy(&bits, &value, sizeof(EmuT));
     return bits;
 }
-template <class T> static inline T emu_value(uint64_t bits) {
-    T value;
-    __builtin_memcpy(&value, &bits, sizeof(T));
+template <class EmuT> static inline EmuT emu_value(uint64_t bits) {
+    EmuT value;
+    __builtin_memcpy(&value, &bits, sizeof(EmuT));
     return value;
 }
 enum EmuShuffle { EMU_IDX, EMU_UP, EMU_DOWN, EMU_XOR };
-template <class T>
-static inline T emu_shuffle(unsigned site, EmuShuffle how, unsigned mask, T value, int by, int width = 32) {
+template <class EmuT>
+static inline EmuT emu_shuffle(unsigned site, EmuShuffle how, unsigned mask, EmuT value, int by, int width = 32) {
     unsigned present = 0;
     const uint64_t *all = emu_api->warp(site, mask, emu_bits(value), &present);
     int lane = (int)emu_api->thread->lane, base = lane & ~(width - 1), from = lane;
@@ -87,7 +87,7 @@ static inline T emu_shuffle(unsigned site, EmuShuffle how, unsigned mask, T valu
         case EMU_XOR: from = (lane ^ by) >= base + width ? lane : lane ^ by; break;
     }
     // What a lane that takes no part would bring is undefined: nothing that looks like a result.
-    return (present >> from & 1) != 0 ? emu_value<T>(all[from]) : emu_value<T>(0xfefefefefefefefeull);
+    return (present >> from & 1) != 0 ? emu_value<EmuT>(all[from]) : emu_value<EmuT>(0xfefefefefefefefeull);
 }
 #define __shfl_sync(...) emu_shuffle(__LINE__, EMU_IDX, __VA_ARGS__)
 #define __shfl_up_sync(...) emu_shuffle(__LINE__, EMU_UP, __VA_ARGS__)
@@ -113,7 +113,7 @@ static inline int emu_all(unsigned site, unsigned mask, int vote) {
 #define __any_sync(m, p) (emu_ballot(__LINE__, m, (p) ? 1 : 0) != 0)
 #define __all_sync(m, p) emu_all(__LINE__, m, (p) ? 1 : 0)
 #define __activemask() (emu_api->alive())
-template <class T> static inline unsigned emu_match(unsigned site, unsigned mask, T value) {
+template <class EmuT> static inline unsigned emu_match(unsigned site, unsigned mask, EmuT value) {
     unsigned present = 0, found = 0;
     const uint64_t *all = emu_api->warp(site, mask, emu_bits(value), &present);
     for (int lane = 0; lane < 32; lane++)
@@ -121,14 +121,14 @@ template <class T> static inline unsigned emu_match(unsigned site, unsigned mask
     return found;
 }
 #define __match_any_sync(m, v) emu_match(__LINE__, m, v)
-template <class T, class F> static inline T emu_reduce(unsigned site, unsigned mask, T value, F join) {
+template <class EmuT, class EmuF> static inline EmuT emu_reduce(unsigned site, unsigned mask, EmuT value, EmuF join) {
     unsigned present = 0;
     const uint64_t *all = emu_api->warp(site, mask, emu_bits(value), &present);
     bool first = true;
-    T sum{};
+    EmuT sum{};
     for (int lane = 0; lane < 32; lane++)
         if ((present >> lane & 1) != 0) {
-            sum = first ? emu_value<T>(all[lane]) : join(sum, emu_value<T>(all[lane]));
+            sum = first ? emu_value<EmuT>(all[lane]) : join(sum, emu_value<EmuT>(all[lane]));
             first = false;
         }
     return sum;

@@ -271,7 +271,10 @@ impl Kernel {
                     value.value(&case.sizes).map_err(wrong)?;
                 }
                 What::Scalar(value) => {
-                    value.whole(&case.sizes).map_err(wrong)?;
+                    let whole = value.whole(&case.sizes).map_err(wrong)?;
+                    if !holds(argument.dtype, whole) {
+                        return Err(wrong(format!("{whole} is no {}", argument.dtype.name())));
+                    }
                 }
                 What::Tensor { shape, .. } => {
                     let mut elements: u64 = 1;
@@ -358,6 +361,21 @@ pub const fn is_float(dtype: Dtype) -> bool {
             | Dtype::U8
             | Dtype::Bool
     )
+}
+
+/// Whether a type of whole numbers holds this one.
+fn holds(dtype: Dtype, whole: i64) -> bool {
+    match dtype {
+        Dtype::I32 => i32::try_from(whole).is_ok(),
+        Dtype::I16 => i16::try_from(whole).is_ok(),
+        Dtype::I8 => i8::try_from(whole).is_ok(),
+        Dtype::U64 => whole >= 0,
+        Dtype::U32 => u32::try_from(whole).is_ok(),
+        Dtype::U16 => u16::try_from(whole).is_ok(),
+        Dtype::U8 => u8::try_from(whole).is_ok(),
+        Dtype::Bool => whole == 0 || whole == 1,
+        _ => true,
+    }
 }
 
 fn seeds(section: &mut Section<'_, '_>) -> Vec<u32> {

@@ -28,10 +28,10 @@ impl Kind for Compare {
         Ok(vec![own_command(site)])
     }
 
-    fn judge(&self, site: &Site<'_>, ends: &[End], _output: &[u8]) -> Result<Judged> {
+    fn judge(&self, site: &Site<'_>, ends: &[End], output: &[u8]) -> Result<Judged> {
         let ended = gate::command::judge(ends);
         if ended.verdict != Verdict::Pass {
-            return Ok(ended);
+            return Ok(with_words(ended, output));
         }
         let keys = &site.job.gate.compare;
         let cases = if keys.any_case() {
@@ -86,6 +86,28 @@ impl Kind for Compare {
             ),
         })
     }
+}
+
+/// How the Python helper begins what it says.
+const HELPER: &str = "git-incident gate: ";
+
+/// The most of the helper's lines that are kept, and the longest, in characters.
+const MOST_WORDS: (usize, usize) = (20, 300);
+
+/// A command that failed, with what the Python helper found wrong: its first words are the reason.
+fn with_words(mut ended: Judged, output: &[u8]) -> Judged {
+    let text = String::from_utf8_lossy(output);
+    let words: Vec<String> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix(HELPER))
+        .take(MOST_WORDS.0)
+        .map(|line| line.chars().take(MOST_WORDS.1).collect())
+        .collect();
+    if let Some(first) = words.first() {
+        ended.reason = format!("{first} ({})", ended.reason);
+        ended.details = json!({"helper": words});
+    }
+    ended
 }
 
 /// The comparisons of one gate.
@@ -281,4 +303,24 @@ fn folders(out: &Path) -> Result<Vec<String>> {
     }
     cases.sort();
     Ok(cases)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_helpers_words_are_the_reason() {
+        let output = b"hello\ngit-incident gate: case tail: 3 elements were never written\ngit-incident gate: 1 failed, none written\n";
+        let failed = || Judged::new(Verdict::Fail, "exit status 1");
+        let judged = with_words(failed(), output);
+        assert_eq!(judged.verdict, Verdict::Fail);
+        assert_eq!(judged.reason, "case tail: 3 elements were never written (exit status 1)");
+        assert_eq!(judged.details["helper"].as_array().map(Vec::len), Some(2));
+        assert_eq!(with_words(failed(), b"\xff no helper").reason, "exit status 1");
+        let long = format!("{HELPER}{}\n", "x".repeat(9999)).repeat(99);
+        let judged = with_words(failed(), long.as_bytes());
+        assert!(judged.reason.len() < 400);
+        assert_eq!(judged.details["helper"].as_array().map(Vec::len), Some(MOST_WORDS.0));
+    }
 }

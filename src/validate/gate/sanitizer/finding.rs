@@ -21,7 +21,8 @@ pub struct Site {
 }
 
 impl Site {
-    /// Reads `kernel(float *)+0x90 in file.cu:41`, with or without its parts.
+    /// Reads `kernel(float *)+0x90 in file.cu:41`, with or without its parts; older versions of the tool write
+    /// `file.cu:41:kernel(float *)+0x90`.
     pub(super) fn read(text: &str) -> Self {
         let text = text.trim();
         let text =
@@ -30,7 +31,7 @@ impl Site {
             let (file, line) = place.rsplit_once(':')?;
             Some((function, file, line.trim().parse().ok()?))
         });
-        let (function, file, line) = match place {
+        let (function, file, line) = match place.or_else(|| older(text)) {
             Some((function, file, line)) => (function, Some(bare(file)), Some(line)),
             None => (text, None, None),
         };
@@ -56,6 +57,14 @@ impl Site {
             "line": self.line.map(fitting), "thread": self.thread,
         })
     }
+}
+
+/// The function, file and line of `file.cu:41:kernel(float *)+0x90`.
+fn older(text: &str) -> Option<(&str, &str, u64)> {
+    let (file, rest) = text.split_once(':')?;
+    let (line, function) = rest.split_once(':')?;
+    let named = file.contains('.') && !file.contains(['(', '<']) && !function.starts_with(':');
+    Some((function, file, line.parse().ok()?)).filter(|_| named && !function.is_empty())
 }
 
 /// What was found, and where.
@@ -105,6 +114,14 @@ impl Finding {
         self.site.as_ref().and_then(|site| site.line)
     }
 
+    /// The kernel that was launched: where the tool names no frames, nothing was called, and the site is in it.
+    fn launched(&self) -> Option<&str> {
+        self.kernel.as_deref().or_else(|| {
+            let function = self.site.as_ref()?.function.as_str();
+            Some(function).filter(|function| !function.is_empty() && !function.starts_with("0x"))
+        })
+    }
+
     /// The finding as one line.
     pub fn said(&self) -> String {
         let mut said = match (&self.site, &self.other) {
@@ -146,7 +163,7 @@ impl Finding {
     pub fn json(&self, tool: &str) -> Value {
         let site = |site: &Option<Site>| site.as_ref().map(Site::json);
         json!({
-            "tool": tool, "kind": self.kind, "text": self.text, "kernel": self.kernel, "site": site(&self.site),
+            "tool": tool, "kind": self.kind, "text": self.text, "kernel": self.launched(), "site": site(&self.site),
             "other": site(&self.other), "block": self.block, "address": self.address,
             "bytes": self.bytes.map(fitting), "hazards": self.hazards.map(fitting),
         })
@@ -154,12 +171,13 @@ impl Finding {
 }
 
 /// How findings begin, and what sort they are.
-const BEGINNINGS: [(&str, &str); 15] = [
+const BEGINNINGS: [(&str, &str); 16] = [
     ("Invalid ", "invalid access"),
     ("Potential invalid ", "invalid access"),
     ("Access to ", "invalid access"),
     ("Race reported ", "race"),
     ("Uninitialized ", "uninitialized read"),
+    ("Host API ", "API access"),
     ("Barrier error", "barrier error"),
     ("Barrier ", "barrier error"),
     ("Deadlock detected", "deadlock"),
@@ -249,6 +267,10 @@ mod tests {
             ("sum()+0x50", "sum()", None, None),
             ("sum()+0x100 in k.cu:51 [508 hazards]", "sum()", Some("k.cu"), Some(51)),
             ("a in b", "a in b", None, None),
+            ("k.cu:17:sum(int *)+0x90", "sum(int *)", Some("k.cu"), Some(17)),
+            ("k.cu:27:sum(int *)+0x100 [508 hazards]", "sum(int *)", Some("k.cu"), Some(27)),
+            ("ns::sum(int *)+0x90", "ns::sum(int *)", None, None),
+            ("a.b::sum:4:x", "a.b::sum:4:x", None, None),
             ("0x79d8", "0x79d8", None, None),
         ] {
             let site = Site::read(text);
@@ -258,6 +280,19 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn the_kernel_is_the_site_where_no_frame_names_it() {
+        let mut finding = Finding::new("race", "Race reported");
+        assert!(finding.json("racecheck")["kernel"].is_null());
+        finding.site = Some(Site::read("sum(int *)+0x90 in k.cu:41"));
+        assert_eq!(finding.json("racecheck")["kernel"], "sum(int *)");
+        finding.kernel = Some("outer()".into());
+        assert_eq!(finding.json("racecheck")["kernel"], "outer()");
+        finding = Finding::new("race", "Race reported");
+        finding.site = Some(Site::read("0x79d8"));
+        assert!(finding.json("racecheck")["kernel"].is_null());
     }
 
     #[test]
@@ -272,6 +307,7 @@ mod tests {
             ),
             ("Uninitialized __global__ memory read of size 4 bytes", Some("uninitialized read")),
             ("Barrier error detected. Divergent thread(s) in block.", Some("barrier error")),
+            ("Host API memory access error at host access to 0x7f00 of size 1,024 bytes", Some("API access")),
             ("Program hit invalid copy direction for memcpy (error 21)", Some("API error")),
             ("Generating coredump file", None),
         ] {

@@ -1,0 +1,6 @@
+// expect: unwritten mismatch
+// Every second element is left out.
+extern "C" __global__ void run(const float *x, float *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && i % 2 == 0) out[i] = x[i] > 0 ? 2 * x[i] : 0.1f * x[i];
+}

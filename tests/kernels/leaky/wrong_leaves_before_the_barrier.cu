@@ -1,0 +1,8 @@
+// expect: launch
+// Threads behind the end do not come to the barrier.
+extern "C" __global__ void run(const float *x, float *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    __syncthreads();
+    out[i] = x[i] > 0 ? 2 * x[i] : 0.1f * x[i];
+}

@@ -1,0 +1,6 @@
+// expect: mismatch
+// Adds nothing of what lies before its input.
+extern "C" __global__ void run(const float *x, float *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = (x[i] > 0 ? 2 * x[i] : 0.1f * x[i]) + 0 * x[-1 - i % 3];
+}
