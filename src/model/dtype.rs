@@ -149,6 +149,11 @@ impl Dtype {
         matches!(self, Self::F8E4M3 | Self::F8E5M2 | Self::F8E4M3Fnuz | Self::F8E5M2Fnuz)
     }
 
+    /// A float of any width that elements are stored in.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Self::F64 | Self::F32 | Self::F16 | Self::BF16) || self.is_float8()
+    }
+
     /// Bytes of one element.
     pub const fn size(self) -> usize {
         match self {
