@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{How, Spot, Touch};
 use crate::git::line_history::{self, Past};
-use crate::links::patch::{self, FilePatch};
 use crate::links::place::{Today, meet};
 use crate::model::incident::{Attempt, Incident, Link};
+use crate::model::patch::{self, FilePatch};
 use crate::model::{EventId, Oid, Result, Timestamp};
 use crate::search::query::{Query, path_tag};
 use crate::session::Session;
