@@ -168,8 +168,9 @@ impl<'p> About<'p> {
         if !self.news.contains_key(new) {
             return false;
         }
-        // It stood there before the rebase.
-        if self.onto.as_ref().is_some_and(|onto| self.session.repo.is_ancestor(new, onto)) {
+        // It stood there before the rebase, in what the commits were put on, or below the one that went.
+        let before = |tip: &Oid| self.session.repo.is_ancestor(new, tip);
+        if before(old) || self.onto.as_ref().is_some_and(before) {
             return false;
         }
         let own = self.ids.get(old);
