@@ -198,11 +198,11 @@ fn a_hint_names_the_file_from_where_one_is() {
             .current_dir(repo.path().join("src"))
             .output(),
     );
-    ran.expect(1);
+    let ran = ran.expect(1);
     assert!(ran.stderr.contains("git incident why soft.py\n"), "{}", ran.stderr);
     repo.write("-odd name.py", "x = 1\n");
     repo.commit("Odd");
     let ran = repo.incident(&["why", "--", "-odd name.py:9"]);
-    ran.expect(1);
+    let ran = ran.expect(1);
     assert!(ran.stderr.contains("git incident why -- '-odd name.py'"), "{}", ran.stderr);
 }

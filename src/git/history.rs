@@ -126,7 +126,8 @@ pub fn kept_elsewhere(repo: &Repo, git: &Git, commits: &[Oid]) -> Result<HashSet
     let mut kept: Vec<String> = rewritten.iter().map(|name| format!("--exclude={name}")).collect();
     kept.push("--branches".to_owned());
     kept.push("--tags".to_owned());
-    // What was pushed of the rewritten branch will be pushed again.
+    // What was pushed of the rewritten branch will be pushed again; a remote's HEAD is one of its branches.
+    kept.push("--exclude=*/HEAD".to_owned());
     for name in &rewritten {
         kept.push(format!("--exclude=*/{name}"));
         kept.extend(upstream(repo, name).map(|upstream| format!("--exclude={upstream}")));
@@ -150,6 +151,13 @@ fn being_rewritten(repo: &Repo) -> Vec<String> {
     for file in ["rebase-merge/head-name", "rebase-merge/update-refs", "rebase-apply/head-name"] {
         let text = std::fs::read_to_string(repo.git_dir().join(file)).unwrap_or_default();
         found.extend(text.lines().map(|line| line.trim().to_owned()));
+    }
+    // The older way of rebasing does not say which branch it was; it stood where HEAD did.
+    if repo.git_dir().join("rebase-apply").is_dir()
+        && let Ok(stood) = repo.resolve_commit("ORIG_HEAD")
+    {
+        let branches = super::refs::names(repo).into_iter().filter(|n| n.starts_with("refs/heads/"));
+        found.extend(branches.filter(|name| repo.resolve_commit(name).is_ok_and(|tip| tip == stood)));
     }
     let mut found: Vec<String> =
         found.iter().filter_map(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())).collect();
