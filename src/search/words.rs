@@ -59,7 +59,7 @@ pub fn term(word: &str) -> String {
         }
         lower.push(c);
     }
-    if lower.bytes().all(|b| b.is_ascii_lowercase()) { stem(&lower).to_owned() } else { lower }
+    if lower.bytes().all(|b| b.is_ascii_lowercase()) { stem(&lower).clone() } else { lower }
 }
 
 /// Cuts off English endings, a little as Porter's first steps do: `masked`, `masking` and `masks` are `mask`.

@@ -142,19 +142,15 @@ pub(super) fn bring_up_to_date(
     for key in again {
         transaction.execute("DELETE FROM unread WHERE note = ?1", params![key.as_str()])?;
         let blobs = notes::lookup(repo, &tree, &key)?;
-        match union_of(repo, &blobs) {
-            Ok(first) => {
-                count += match ledger::of_note(repo, &key, &first) {
-                    Some(incident) => fill::put(&transaction, repo, &incident)?,
-                    None => fill::remove(&transaction, &key)?,
-                };
-            }
-            Err(_) => {
-                count += fill::remove(&transaction, &key)?;
-                transaction
-                    .execute("INSERT OR IGNORE INTO unread(note) VALUES(?1)", params![key.as_str()])?;
-                unread.push(key);
-            }
+        if let Ok(first) = union_of(repo, &blobs) {
+            count += match ledger::of_note(repo, &key, &first) {
+                Some(incident) => fill::put(&transaction, repo, &incident)?,
+                None => fill::remove(&transaction, &key)?,
+            };
+        } else {
+            count += fill::remove(&transaction, &key)?;
+            transaction.execute("INSERT OR IGNORE INTO unread(note) VALUES(?1)", params![key.as_str()])?;
+            unread.push(key);
         }
     }
     set_state(&transaction, COMMIT, commit.as_str())?;
