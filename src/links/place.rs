@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::patch::{Hunk, Side};
+use crate::model::patch::{Hunk, Side};
 
 /// Where a hunk lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +118,7 @@ pub fn meet(a: (u64, u64), b: (u64, u64)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::links::patch;
+    use crate::model::patch;
     use proptest::prelude::*;
 
     const OLD: &str = "int a;\nint b;\nint c;\n\nint f() {\n  return a;\n}\n\nint g() {\n  return b;\n}\n";

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::text;
 use crate::git::program::Git;
-use crate::links::patch;
 use crate::model::Result;
+use crate::model::patch;
 
 /// What is put in a line's place; no file holds it.
 const MARK: &[u8] = b"\x01 git incident looks at this line \x01";
