@@ -239,3 +239,29 @@ fn small_repositories_have_none() {
     repo.typed("search tile").expect(0).says("last tile");
     assert!(index_files(&repo).is_empty());
 }
+
+#[test]
+fn who_looks_after_a_repository_is_told_of_damage() {
+    let repo = with_index();
+    let check = |repo: &Repo| {
+        let ran = repo.incident(&["--json", "doctor"]);
+        let checks = ran.json()["checks"].as_array().expect("checks").clone();
+        checks.into_iter().find(|c| c["check"] == "index").expect("a word of the index")
+    };
+    assert_eq!(check(&repo)["status"], "ok");
+    repo.typed("fsck").expect(0).never_says("index");
+    let damage = || std::fs::write(database(&repo), "no database ".repeat(5000)).expect("written");
+    damage();
+    let said = check(&repo);
+    assert_eq!(said["status"], "warn", "{said}");
+    repo.typed("fsck").expect(0).says("note: index").says("nothing is lost");
+    repo.typed("fsck --repair").expect(0).says("the damaged index was removed");
+    assert!(index_files(&repo).is_empty());
+    repo.typed("search tile").expect(0).says("last tile");
+    assert_eq!(check(&repo)["status"], "ok");
+    // As `doctor` says it.
+    damage();
+    let mend = check(&repo)["mend"].as_str().expect("a command").to_owned();
+    let status = repo.command("sh").args(["-c", &mend]).status().expect("sh");
+    assert!(status.success() && index_files(&repo).is_empty());
+}
