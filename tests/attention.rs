@@ -10,7 +10,7 @@ use common::gates::on_remote;
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/examples/attention");
 
 fn copy(repo: &Repo, name: &str) {
-    let text = std::fs::read_to_string(Path::new(EXAMPLE).join(name)).unwrap();
+    let text = std::fs::read_to_string(Path::new(EXAMPLE).join(name)).expect("a file of the example");
     repo.write(name, &text);
 }
 

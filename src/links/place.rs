@@ -98,13 +98,12 @@ impl<'t> Today<'t> {
     fn span(&self, image: &[(bool, &[u8])], hunk: &Hunk, offset: i64) -> (u64, u64) {
         let changed: Vec<i64> =
             image.iter().enumerate().filter(|(_, (own, _))| *own).map(|(n, _)| n as i64).collect();
-        let (first, last) = match (changed.first(), changed.last()) {
-            (Some(first), Some(last)) => (*first, *last),
+        let (first, last) = if let (Some(first), Some(last)) = (changed.first(), changed.last()) {
+            (*first, *last)
+        } else {
             // Nothing of this side: the lines around the gap.
-            _ => {
-                let before = hunk.lines.iter().take_while(|(s, _)| *s == Side::Both).count() as i64;
-                (before - 1, before)
-            }
+            let before = hunk.lines.iter().take_while(|(s, _)| *s == Side::Both).count() as i64;
+            (before - 1, before)
         };
         let within = |n: i64| (offset + n).clamp(0, (self.lines.len() as i64 - 1).max(0)) as u64 + 1;
         (within(first), within(last))

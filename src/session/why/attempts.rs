@@ -43,7 +43,7 @@ impl Session {
             let incidents = self.with_path(spot, past, remarks)?;
             self.merged(&incidents, past, &mut gathered)?;
             self.unmerged(&incidents, past, &mut gathered)?;
-            self.stored(&incidents, &mut gathered, remarks)?;
+            self.stored(&incidents, &mut gathered, remarks);
             named(&incidents, &mut gathered);
             gathered.found.into_values().collect::<Vec<Touch>>()
         };
@@ -120,12 +120,7 @@ impl Session {
     }
 
     /// Diffs and new files that were stored with attempts.
-    fn stored(
-        &self,
-        incidents: &[Incident],
-        gathered: &mut Gathered<'_>,
-        remarks: &mut Vec<String>,
-    ) -> Result<()> {
+    fn stored(&self, incidents: &[Incident], gathered: &mut Gathered<'_>, remarks: &mut Vec<String>) {
         let mut diffs: Vec<(&Incident, &Oid, Option<EventId>, Timestamp)> = Vec::new();
         for incident in incidents {
             for kept in incident.evidence.iter().filter(|e| !e.erased) {
@@ -156,7 +151,6 @@ impl Session {
                 gathered.add(incident, None, attempt, How::Diff, places);
             }
         }
-        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The index of the ledgers: SQLite with FTS5 in the local state of the clone, disposable.
+//! The index of the ledgers: `SQLite` with FTS5 in the local state of the clone, disposable.
 //!
 //! It is built from the refs when it is missing, damaged or of another version, and brought up to date by comparing
 //! notes trees, by whoever asks it next: writers never touch it. Nothing is only in it: removing it changes no answer.

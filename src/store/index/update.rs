@@ -140,17 +140,15 @@ pub(super) fn bring_up_to_date(
     for key in again {
         transaction.execute("DELETE FROM unread WHERE note = ?1", params![key.as_str()])?;
         let blobs = notes::lookup(repo, &tree, &key)?;
-        match union_of(repo, &blobs) {
-            Ok(first) => match ledger::of_note(repo, &key, &first) {
+        if let Ok(first) = union_of(repo, &blobs) {
+            match ledger::of_note(repo, &key, &first) {
                 Some(incident) => fill::put(&transaction, repo, &incident, &mut grown)?,
                 None => fill::remove(&transaction, &key, &mut grown)?,
-            },
-            Err(_) => {
-                fill::remove(&transaction, &key, &mut grown)?;
-                transaction
-                    .execute("INSERT OR IGNORE INTO unread(note) VALUES(?1)", params![key.as_str()])?;
-                unread.push(key);
             }
+        } else {
+            fill::remove(&transaction, &key, &mut grown)?;
+            transaction.execute("INSERT OR IGNORE INTO unread(note) VALUES(?1)", params![key.as_str()])?;
+            unread.push(key);
         }
     }
     set_state(&transaction, COMMIT, commit.as_str())?;
