@@ -5,6 +5,7 @@
 //! Where it cannot be written, or is not worth it, the same tables are filled in memory.
 
 mod ask;
+mod condition;
 mod fill;
 mod objects;
 mod open;
@@ -16,6 +17,7 @@ mod tests;
 mod update;
 
 pub use ask::{Answer, Claim, Hit};
+pub use condition::{Condition, condition};
 pub use objects::patch;
 pub use open::{Index, Patience};
 pub use patch_ids::PatchIds;
