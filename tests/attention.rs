@@ -10,7 +10,7 @@ use common::gates::on_remote;
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/examples/attention");
 
 fn copy(repo: &Repo, name: &str) {
-    let text = std::fs::read_to_string(Path::new(EXAMPLE).join(name)).unwrap();
+    let text = std::fs::read_to_string(Path::new(EXAMPLE).join(name)).expect("a file of the example");
     repo.write(name, &text);
 }
 
@@ -67,6 +67,32 @@ fn a_wrong_variant_is_refused_fixed_validated_and_pushed() {
     let ci = repo.incident_json(&["validate", "--range", "HEAD~2..HEAD", "--require"]);
     assert_eq!(ci["verdict"], "pass");
     assert_eq!(ci["records"][0]["gate"], "attention");
+}
+
+/// The commands of the README, one by one, as a reader types them: what it says is refused is, and all else succeeds.
+#[test]
+fn the_readme_is_a_story_that_happens() {
+    let repo = Repo::new();
+    let place = repo.root().join("attention");
+    let readme = std::fs::read_to_string(Path::new(EXAMPLE).join("README.md")).unwrap();
+    let told: Vec<&str> = readme.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+    assert!(told.len() > 8, "{readme}");
+    assert!(told[0].contains("docs/examples/attention /tmp/attention"), "{}", told[0]);
+    std::fs::create_dir(&place).unwrap();
+    for name in [".gitignore", ".git-incident.toml", "oracle.py", "attention.py", "fix.patch", "README.md"] {
+        std::fs::copy(Path::new(EXAMPLE).join(name), place.join(name)).unwrap();
+    }
+    for line in &told[1..] {
+        let (command, remark) = line.split_once("  #").unwrap_or((line, ""));
+        // Nobody is here to be asked.
+        let command = command.trim_end().replace("incident trust", "incident trust --yes");
+        let ran = repo.run("sh", &["-c", &format!("cd '{}' && {command}", place.display())]);
+        if remark.contains("refused") {
+            assert_ne!(ran.status, 0, "{command}");
+        } else {
+            let _ = ran.expect(0);
+        }
+    }
 }
 
 #[test]

@@ -125,6 +125,14 @@ fn several_tensors_are_compared_by_their_names() {
     );
     place.typed("compare r.safetensors:q c.safetensors:q").expect(0);
     place.typed("compare r.safetensors:q q.npy").expect(0);
+
+    // A name may hold anything: colons are found, and a line end makes no line of its own.
+    let odd = |of: &[u8]| safetensors(&[("a:b", "F32", &[4], of), ("x\\n  pass  z", "F32", &[4], of)]);
+    put(place.path(), "odd.safetensors", &odd(&one));
+    put(place.path(), "off.safetensors", &odd(&two));
+    place.typed("compare odd.safetensors:a:b off.safetensors:a:b").expect(4);
+    let ran = place.typed("compare odd.safetensors off.safetensors").expect(4);
+    ran.says("fail  x\\n  pass  z").never_says("\n  pass  z");
     place.typed("compare r.safetensors less.safetensors").refuses(1).says("less.safetensors lacks \"k\"");
     place.typed("compare less.safetensors r.safetensors").refuses(1).says("less.safetensors lacks \"k\"");
     place.typed("compare r.safetensors q.npy").refuses(1).says("choose it: r.safetensors:TENSOR");
@@ -172,6 +180,18 @@ fn narrow_floats_have_types_and_factors_of_their_own() {
         .refuses(1)
         .says("need factors");
     place.typed("compare r.npy r.npy --scale c.safetensors:s").refuses(1).says("have no factors");
+
+    // The declared type is the raw side's alone where the other says its own; bytes that say none are what was declared.
+    put(place.path(), "z.bin", &[0x40, 0x48, 0x40, 0x48]);
+    put(place.path(), "z.npy", &npy("|u1", &[1, 4], &[0x40, 0x48, 0x40, 0x48]));
+    put(place.path(), "n.npy", &npy("<i4", &[1, 4], &[0; 16]));
+    let fnuz = "--dtype f8_e4m3fnuz --shape 1,4";
+    place.typed(&format!("compare r.npy z.bin {fnuz} --scale c.safetensors:s")).expect(0).says("f8_e4m3fnuz");
+    place.typed(&format!("compare z.bin r.npy {fnuz} --reference-scale c.safetensors:s")).expect(0);
+    let both = "--scale c.safetensors:s --reference-scale c.safetensors:s";
+    place.typed(&format!("compare z.npy z.bin {fnuz} {both}")).expect(0).says("f8_e4m3fnuz [1, 4]");
+    place.typed(&format!("compare n.npy z.bin {fnuz} --scale c.safetensors:s")).refuses(1).says("is i32");
+    place.typed(&format!("compare r.npy z.bin {fnuz}")).refuses(1).says("f8_e4m3fnuz was declared");
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn no_driver_is_no_trouble() {
     ran.says("no GPU can be used here").says("CUDA");
 }
 
-/// A file of NumPy's format with these numbers.
+/// A file of `NumPy`'s format with these numbers.
 fn npy(path: &std::path::Path, numbers: &[f32]) {
     let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({},), }}", numbers.len());
     while (header.len() + 11) % 64 != 0 {

@@ -103,7 +103,7 @@ fn every_target_holds_on_a_fixed_number_of_inputs() {
                 let seeds = seeds_of(name);
                 let mut dice = Dice(name.len() as u64 + 99);
                 let slow = ["ledger_fold", "ledger_union", "post_mortem", "review_diff", "document_views"];
-                let count = if slow.contains(&name) { 400 } else { 2500 };
+                let count = if slow.contains(name) { 400 } else { 2500 };
                 for n in 0..seeds.len() + count {
                     let input = seeds.get(n).cloned().unwrap_or_else(|| changed(&seeds, &mut dice));
                     let held = catch_unwind(AssertUnwindSafe(|| check(&input))).is_ok();

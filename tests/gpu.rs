@@ -211,7 +211,14 @@ fn a_push_does_not_wait_long_for_a_device_that_others_have() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let lock = folder.join("GPU-aaaaaaaa.lock");
     std::fs::write(&lock, "gate other on 0123 (process 1)").expect("written");
-    let mut holder = machine.repo.command("flock").arg(&lock).args(["sleep", "1000"]).spawn().expect("flock");
+    let mut holder = machine
+        .repo
+        .command("flock")
+        .arg("--no-fork")
+        .arg(&lock)
+        .args(["sleep", "1000"])
+        .spawn()
+        .expect("flock");
     while machine.repo.run("flock", &["-n", &lock.display().to_string(), "true"]).status == 0 {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }

@@ -148,14 +148,17 @@ fn what_was_purged_is_in_no_file_of_it() {
     repo.typed(&format!("attempt note 'seen {secret}'")).expect(0);
     repo.typed(&format!("search {secret}")).expect(0);
     assert!(holds(&repo, secret));
-    let view = repo.view("show");
-    let attempt = view["attempts"][1]["id"].as_str().expect("an id").to_owned();
-    let note = view["attempts"][1]["notes"][0]["id"].as_str().unwrap_or_default().to_owned();
-    for event in [attempt, note].iter().filter(|e| !e.is_empty()) {
-        let ran = repo.incident(&["purge", "text", event, "--yes"]);
-        if ran.status != 0 {
-            ran.expect(0);
-        }
+    let blob = repo.git(&["notes", "--ref=incidents", "list"]);
+    let blob = blob.split_whitespace().next().expect("a note").to_owned();
+    let ledger = repo.git(&["cat-file", "blob", &blob]);
+    let said: Vec<serde_json::Value> = ledger
+        .lines()
+        .filter(|line| line.contains(secret))
+        .map(|line| serde_json::from_str(line).expect("an event"))
+        .collect();
+    assert_eq!(said.len(), 2, "the attempt and the note: {ledger}");
+    for event in said {
+        repo.incident(&["purge", "text", event["id"].as_str().expect("an id"), "--yes"]).expect(0);
     }
     assert!(!holds(&repo, secret), "after the purge");
     repo.typed("search tile").expect(0);
@@ -238,4 +241,30 @@ fn small_repositories_have_none() {
     repo.open("The last tile is wrong");
     repo.typed("search tile").expect(0).says("last tile");
     assert!(index_files(&repo).is_empty());
+}
+
+#[test]
+fn who_looks_after_a_repository_is_told_of_damage() {
+    let repo = with_index();
+    let check = |repo: &Repo| {
+        let ran = repo.incident(&["--json", "doctor"]);
+        let checks = ran.json()["checks"].as_array().expect("checks").clone();
+        checks.into_iter().find(|c| c["check"] == "index").expect("a word of the index")
+    };
+    assert_eq!(check(&repo)["status"], "ok");
+    repo.typed("fsck").expect(0).never_says("index");
+    let damage = || std::fs::write(database(&repo), "no database ".repeat(5000)).expect("written");
+    damage();
+    let said = check(&repo);
+    assert_eq!(said["status"], "warn", "{said}");
+    repo.typed("fsck").expect(0).says("note: index").says("nothing is lost");
+    repo.typed("fsck --repair").expect(0).says("the damaged index was removed");
+    assert!(index_files(&repo).is_empty());
+    repo.typed("search tile").expect(0).says("last tile");
+    assert_eq!(check(&repo)["status"], "ok");
+    // As `doctor` says it.
+    damage();
+    let mend = check(&repo)["mend"].as_str().expect("a command").to_owned();
+    let status = repo.command("sh").args(["-c", &mend]).status().expect("sh");
+    assert!(status.success() && index_files(&repo).is_empty());
 }

@@ -4,27 +4,15 @@
 mod common;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 
-use common::{Ran, Repo, finish};
+use common::{Ran, Repo, emulator, finish};
 use serde_json::Value;
-
-/// Where the emulated libraries are; built once.
-fn emulator() -> &'static Path {
-    static PLACE: OnceLock<PathBuf> = OnceLock::new();
-    PLACE.get_or_init(|| {
-        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emulator/build");
-        finish(Command::new(script).arg(&place).output()).expect(0);
-        place
-    })
-}
 
 /// `git-incident …` with the emulated device.
 fn emulated(repo: &Repo, arguments: &[&str]) -> Ran {
     let mut command = repo.command("git-incident");
-    command.env("LD_LIBRARY_PATH", emulator()).args(arguments);
+    emulator::on(&mut command).args(arguments);
     finish(command.output())
 }
 
@@ -149,7 +137,7 @@ fn wrong_kernels_are_caught_and_right_ones_pass() {
             .filter(|path| only.as_ref().is_none_or(|only| path.ends_with(only)))
             .collect();
     folders.sort();
-    emulator();
+    emulator::folder();
     let (todo, rows) = (Mutex::new(folders), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..3 {

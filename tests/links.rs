@@ -6,6 +6,8 @@ mod common;
 mod messages;
 #[path = "links/reverts.rs"]
 mod reverts;
+#[path = "links/shared.rs"]
+mod shared;
 #[path = "links/silent.rs"]
 mod silent;
 #[path = "links/taken_back.rs"]
@@ -14,6 +16,8 @@ mod taken_back;
 mod told;
 #[path = "links/uncertain.rs"]
 mod uncertain;
+#[path = "links/walk.rs"]
+mod walk;
 
 use common::Repo;
 use serde_json::Value;

@@ -54,7 +54,9 @@ fn its_promises_hold_on_torch() {
     match std::env::var_os("GIT_INCIDENT_TESTS_TORCH") {
         Some(python) => drop(logic(Path::new(&python), "torch").expect(0).says("hold on torch")),
         None => {
-            skipped("GIT_INCIDENT_TESTS_TORCH names no interpreter: the Python helper was not tried on torch")
+            skipped(
+                "GIT_INCIDENT_TESTS_TORCH names no interpreter: the Python helper was not tried on torch",
+            );
         }
     }
 }
@@ -76,7 +78,7 @@ fn its_files_are_safetensors() {
         let bytes = std::fs::read(scratch.path().join(case).join("output.safetensors")).expect("the file");
         let file = safetensors::SafeTensors::deserialize(&bytes).expect("a safetensors file");
         let mut names = file.names();
-        names.sort();
+        names.sort_unstable();
         assert_eq!(names, ["baseline", "candidate", "reference"]);
         let candidate = file.tensor("candidate").expect("the candidate");
         assert_eq!((candidate.dtype(), candidate.shape()), (safetensors::Dtype::F32, &[2, 3][..]));

@@ -52,7 +52,7 @@ fn words_phrases_filters_and_pages() {
     assert_eq!(found(&["masked"]), 1);
     assert_eq!(found(&["\"illegal memory access\""]), 1);
     assert_eq!(found(&["\"memory illegal\""]), 0);
-    assert_eq!(found(&["driver"]), 2 + 0);
+    assert_eq!(found(&["driver"]), 2);
     assert_eq!(found(&["driver", "-nvlink"]), 1, "the environment alone");
     assert_eq!(found(&["driver", "not:nvlink"]), 1);
     assert_eq!(found(&["status:open"]), 2);
@@ -96,7 +96,6 @@ fn what_is_wrong_with_a_query_is_said() {
         "a + b",
         "{x} : y",
         "it's",
-        "a\u{0}b",
         "§status§open",
         "'; DROP TABLE doc; --",
     ] {

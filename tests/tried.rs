@@ -3,6 +3,7 @@
 mod common;
 
 use common::Repo;
+use common::stranger::{Bytes, plant};
 
 fn repo() -> Repo {
     let repo = Repo::new();
@@ -75,6 +76,8 @@ fn the_same_error_is_known_again() {
     repo.typed("tried --error quiet.log").expect(0);
     repo.typed("tried --error nowhere.log").refuses(1);
     repo.typed("tried").refuses(2);
+    repo.typed("tried ...").refuses(2).says("no word");
+    repo.typed("tried the of a").refuses(2).says("no word");
 }
 
 #[test]
@@ -122,4 +125,21 @@ fn commits_say_what_was_touched() {
     repo.git(&["reset", "-q", "--hard", "HEAD^"]);
     let view = repo.typed("--json tried --path kernels").expect(3).json();
     assert_eq!(view["matches"][0]["changed_since"], false, "as it stood before the attempt");
+}
+
+#[test]
+fn who_cannot_look_says_so() {
+    let repo = repo();
+    repo.open("Rows are wrong");
+    repo.typed("attempt start -H 'a barrier is missing'").expect(0).never_says("not looked up");
+    repo.typed("attempt end --failed -m 'no'").expect(0);
+    // Notes of somebody else's are notes as well: an index is made only by who waits for it.
+    let notes = (0..220).map(|n| (format!("{n:040x}"), "100644", Bytes::Whole(b"x\n".to_vec()))).collect();
+    plant(&repo, "refs/notes/incidents", notes);
+    let ran = repo.typed("attempt start -H 'a missing barrier'").expect(0);
+    ran.says("not looked up whether this was tried").says("git incident tried");
+    repo.typed("attempt end --failed -m 'no'").expect(0);
+    repo.typed("tried 'a missing barrier'").expect(3);
+    let ran = repo.typed("attempt start -H 'the barrier is missing'").expect(0);
+    ran.says("tried before").never_says("not looked up");
 }

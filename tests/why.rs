@@ -188,3 +188,21 @@ fn places_that_are_none_are_refused() {
     empty.incident(&["why", "a.py:1"]).expect(0);
     empty.incident(&["why", "b.py"]).refuses(1);
 }
+
+#[test]
+fn a_hint_names_the_file_from_where_one_is() {
+    let repo = with_code();
+    let ran = common::finish(
+        repo.command("git-incident")
+            .args(["why", "soft.py:999"])
+            .current_dir(repo.path().join("src"))
+            .output(),
+    );
+    let ran = ran.expect(1);
+    assert!(ran.stderr.contains("git incident why soft.py\n"), "{}", ran.stderr);
+    repo.write("-odd name.py", "x = 1\n");
+    repo.commit("Odd");
+    let ran = repo.incident(&["why", "--", "-odd name.py:9"]);
+    let ran = ran.expect(1);
+    assert!(ran.stderr.contains("git incident why -- '-odd name.py'"), "{}", ran.stderr);
+}

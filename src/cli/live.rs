@@ -221,7 +221,7 @@ mod tests {
         };
         assert_eq!(sentence(&running, Duration::from_secs(42)), "softmax: 42 s");
         running.detail = ", run 3 of 14".into();
-        running.expected = Some(Duration::from_secs(120));
+        running.expected = Some(Duration::from_mins(2));
         running.rest = 2;
         let text = sentence(&running, Duration::from_secs(42));
         assert!(text.starts_with("softmax: 42 s of about 2"), "{text}");

@@ -78,11 +78,11 @@ impl EventType for CommitLinked {
             reverted_by: None,
             unlinked: false,
         };
-        // One link a commit and role: saying it twice, here or in two clones, changes nothing. Only rewrites bring the
-        // commits of several attempts together in one.
+        // Saying it twice, here or in two clones, changes nothing. A squash plays the part of several attempts.
         let same = |l: &Link| l.commit == self.commit && l.role == self.role;
         let exact = incident.links.iter().position(|l| same(l) && l.attempt == self.attempt);
-        match exact.or_else(|| incident.links.iter().position(same)) {
+        let vague = |l: &Link| same(l) && (l.attempt.is_none() || self.attempt.is_none());
+        match exact.or_else(|| incident.links.iter().position(vague)) {
             Some(i) => {
                 let old = &mut incident.links[i];
                 let former = std::mem::take(&mut old.former);
@@ -105,6 +105,19 @@ mod tests {
 
     fn link(role: Role, how: &str) -> Data {
         CommitLinked { commit: oid(), role, how: how.into(), ..CommitLinked::default() }.into()
+    }
+
+    #[test]
+    fn a_commit_may_hold_several_attempts_in_one_role() {
+        let start: Data = crate::event::AttemptStarted::default().into();
+        let of = |attempt: Option<usize>| -> Data {
+            let attempt = attempt.map(crate::event::testing::id);
+            CommitLinked { commit: oid(), role: Role::Failed, attempt, ..CommitLinked::default() }.into()
+        };
+        let events = vec![start.clone(), start, of(None), of(Some(0)), of(Some(1)), of(Some(0)), of(None)];
+        let attempts: Vec<_> = fold(events).links.iter().map(|l| l.attempt).collect();
+        let id = crate::event::testing::id;
+        assert_eq!(attempts, [Some(id(0)), Some(id(1))]);
     }
 
     #[test]

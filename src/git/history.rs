@@ -117,6 +117,67 @@ pub fn commits(repo: &Repo, git: &Git, place: &Place<'_>, most: usize) -> Result
     Ok(found)
 }
 
+/// Those of the commits that something else still leads to while a rewrite is reported: another branch, a tag, what a
+/// remote has under another name than the rewritten branch.
+pub fn kept_elsewhere(repo: &Repo, git: &Git, commits: &[Oid]) -> Result<HashSet<Oid>> {
+    let here: Vec<&Oid> = commits.iter().filter(|c| repo.is_commit(c)).collect();
+    let Some(head) = repo.head_commit()?.filter(|_| !here.is_empty()) else { return Ok(HashSet::new()) };
+    let rewritten = being_rewritten(repo);
+    let mut kept: Vec<String> = rewritten.iter().map(|name| format!("--exclude={name}")).collect();
+    kept.push("--branches".to_owned());
+    kept.push("--tags".to_owned());
+    // What was pushed of the rewritten branch will be pushed again; a remote's HEAD is one of its branches.
+    kept.push("--exclude=*/HEAD".to_owned());
+    for name in &rewritten {
+        kept.push(format!("--exclude=*/{name}"));
+        kept.extend(upstream(repo, name).map(|upstream| format!("--exclude={upstream}")));
+    }
+    kept.push("--remotes".to_owned());
+    kept.push(head.as_str().to_owned());
+    let input: String = here.iter().flat_map(|o| [o.as_str(), "\n"]).collect();
+    let bytes = git
+        .call(["rev-list", "--stdin", "--not"])
+        .args(kept)
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .stdin(input)
+        .bytes()?;
+    let gone: HashSet<&[u8]> = bytes.split(|b| *b == b'\n').collect();
+    Ok(here.into_iter().filter(|c| !gone.contains(c.as_str().as_bytes())).cloned().collect())
+}
+
+/// The branches that the rewrite at hand moves, without `refs/heads/`. A rebase that goes on has not moved all of them.
+fn being_rewritten(repo: &Repo) -> Vec<String> {
+    let mut found: Vec<String> = repo.head_branch().into_iter().collect();
+    for file in ["rebase-merge/head-name", "rebase-merge/update-refs", "rebase-apply/head-name"] {
+        let text = std::fs::read_to_string(repo.git_dir().join(file)).unwrap_or_default();
+        found.extend(text.lines().map(|line| line.trim().to_owned()));
+    }
+    // The older way of rebasing does not say which branch it was; it stood where HEAD did.
+    if repo.git_dir().join("rebase-apply").is_dir()
+        && let Ok(stood) = repo.resolve_commit("ORIG_HEAD")
+    {
+        let branches = super::refs::names(repo).into_iter().filter(|n| n.starts_with("refs/heads/"));
+        found.extend(branches.filter(|name| repo.resolve_commit(name).is_ok_and(|tip| tip == stood)));
+    }
+    let mut found: Vec<String> =
+        found.iter().filter_map(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The remote branch that a branch follows, as `remote/name`.
+fn upstream(repo: &Repo, branch: &str) -> Option<String> {
+    let name = repo.raw().branch_upstream_name(&format!("refs/heads/{branch}")).ok()?;
+    Some(name.as_str().ok()?.strip_prefix("refs/remotes/")?.to_owned())
+}
+
+/// What the rebase that goes on in this worktree puts its commits on.
+pub fn rebasing_onto(repo: &Repo) -> Option<Oid> {
+    let read = |file: &str| std::fs::read_to_string(repo.git_dir().join(file)).ok();
+    Oid::parse(read("rebase-merge/onto").or_else(|| read("rebase-apply/onto"))?.trim())
+}
+
 /// Those of the commits that are here, and that no branch, tag, remote branch or HEAD leads to.
 pub fn lost(repo: &Repo, git: &Git, commits: &[Oid]) -> Result<HashSet<Oid>> {
     let here: Vec<&Oid> = commits.iter().filter(|c| repo.is_commit(c)).collect();

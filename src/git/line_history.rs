@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::program::Git;
-use crate::links::patch::{self, FilePatch};
+use crate::model::patch::{self, FilePatch};
 use crate::model::{Error, Oid, Result};
 
 /// Which lines of a file are asked about.

@@ -26,7 +26,8 @@ pub fn run(session: &Session, say: Say<'_>) -> Result<()> {
         let line = match link.role {
             Role::Related => Line::new(Tone::Quiet, format!("{short} belongs to incident {id}")),
             Role::Revert => {
-                let undone: Vec<&str> = link.reverts.iter().map(|r| r.short()).collect();
+                let undone: Vec<&str> =
+                    link.reverts.iter().map(super::super::model::id::Oid::short).collect();
                 Line::new(Tone::Look, format!("{short} reverts {} of incident {id}", undone.join(", ")))
             }
             role => Line::new(Tone::Quiet, format!("{short} belongs to incident {id} as {role}")),

@@ -89,9 +89,7 @@ fn details(result: &GateResult, lines: &mut Vec<Line>) {
         }
     }
     if result.verdict != Verdict::NotRun || result.record.is_some() {
-        let again =
-            format!("run it again: git incident validate {} --gate {}", result.commit.short(), result.gate);
-        lines.push(Line::new(Tone::Look, again));
+        lines.push(Line::new(Tone::Look, format!("run it again: {}", result.again)));
         if !result.by_hand.is_empty() {
             let text =
                 format!("by hand: git switch --detach {} && {}", result.commit.short(), result.by_hand);

@@ -3,5 +3,4 @@
 
 pub mod matching;
 pub mod message;
-pub mod patch;
 pub mod place;

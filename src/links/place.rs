@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::patch::{Hunk, Side};
+use crate::model::patch::{Hunk, Side};
 
 /// Where a hunk lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,13 +98,12 @@ impl<'t> Today<'t> {
     fn span(&self, image: &[(bool, &[u8])], hunk: &Hunk, offset: i64) -> (u64, u64) {
         let changed: Vec<i64> =
             image.iter().enumerate().filter(|(_, (own, _))| *own).map(|(n, _)| n as i64).collect();
-        let (first, last) = match (changed.first(), changed.last()) {
-            (Some(first), Some(last)) => (*first, *last),
+        let (first, last) = if let (Some(first), Some(last)) = (changed.first(), changed.last()) {
+            (*first, *last)
+        } else {
             // Nothing of this side: the lines around the gap.
-            _ => {
-                let before = hunk.lines.iter().take_while(|(s, _)| *s == Side::Both).count() as i64;
-                (before - 1, before)
-            }
+            let before = hunk.lines.iter().take_while(|(s, _)| *s == Side::Both).count() as i64;
+            (before - 1, before)
         };
         let within = |n: i64| (offset + n).clamp(0, (self.lines.len() as i64 - 1).max(0)) as u64 + 1;
         (within(first), within(last))
@@ -119,7 +118,7 @@ pub fn meet(a: (u64, u64), b: (u64, u64)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::links::patch;
+    use crate::model::patch;
     use proptest::prelude::*;
 
     const OLD: &str = "int a;\nint b;\nint c;\n\nint f() {\n  return a;\n}\n\nint g() {\n  return b;\n}\n";

@@ -67,6 +67,28 @@ const NAMES: [(Dtype, &[&str]); 18] = [
 ];
 
 impl Dtype {
+    /// Every type.
+    pub const ALL: [Self; 18] = [
+        Self::F64,
+        Self::F32,
+        Self::F16,
+        Self::BF16,
+        Self::F8E4M3,
+        Self::F8E5M2,
+        Self::F8E4M3Fnuz,
+        Self::F8E5M2Fnuz,
+        Self::F8E8M0,
+        Self::I64,
+        Self::I32,
+        Self::I16,
+        Self::I8,
+        Self::U64,
+        Self::U32,
+        Self::U16,
+        Self::U8,
+        Self::Bool,
+    ];
+
     /// Its name here: `f32`, `bf16`, `f8_e4m3`.
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|(dtype, _)| *dtype == self).map_or("f32", |(_, names)| names[0])
@@ -125,6 +147,11 @@ impl Dtype {
     /// A float of 8 bits, which is compared after multiplying by a factor.
     pub const fn is_float8(self) -> bool {
         matches!(self, Self::F8E4M3 | Self::F8E5M2 | Self::F8E4M3Fnuz | Self::F8E5M2Fnuz)
+    }
+
+    /// A float of any width that elements are stored in.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Self::F64 | Self::F32 | Self::F16 | Self::BF16) || self.is_float8()
     }
 
     /// Bytes of one element.

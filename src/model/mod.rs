@@ -14,6 +14,7 @@ pub mod markdown;
 pub mod moment;
 mod object;
 pub mod outcome;
+pub mod patch;
 pub mod rate;
 pub mod register;
 pub mod reverts;

@@ -256,7 +256,11 @@ pub fn rivals(concept: &str) -> &'static [usize] {
 
 /// The concepts of a text that say something, in their order, with their weights.
 pub fn concepts(text: &str) -> Vec<(String, f64)> {
-    let terms = super::words::terms(text);
+    of_terms(&super::words::terms(text))
+}
+
+/// The same, of the terms of a text.
+pub fn of_terms(terms: &[String]) -> Vec<(String, f64)> {
     let mut found: Vec<(String, f64)> = Vec::with_capacity(terms.len());
     let mut at = 0;
     while at < terms.len() {

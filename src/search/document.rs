@@ -354,7 +354,7 @@ mod tests {
             outcome: Outcome::default(),
             ended: None,
             reverted: None,
-            rivals: Default::default(),
+            rivals: crate::model::register::Rivals::default(),
             notes: vec![],
         });
         let all = documents(&incident, &mut |_| Facts::default());

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::model::patch::{self, FilePatch, Side};
+
 /// A patch larger than this is read only so far.
 const MOST_BYTES: usize = 4 << 20;
 /// And no more files of it.
@@ -22,123 +24,26 @@ pub struct Touched {
 
 /// Reads a patch as `git diff` prints it; whatever is none of it is passed over.
 pub fn parse(bytes: &[u8]) -> Vec<Touched> {
-    let bytes = &bytes[..bytes.len().min(MOST_BYTES)];
-    let mut files: Vec<Touched> = Vec::new();
-    let mut in_hunk = (0_u64, 0_u64);
-    for line in bytes.split(|b| *b == b'\n') {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if in_hunk != (0, 0)
-            && let Some(file) = files.last_mut()
-        {
-            let kind = line.first().copied().unwrap_or(b' ');
-            match kind {
-                b'+' => in_hunk.1 = in_hunk.1.saturating_sub(1),
-                b'-' => in_hunk.0 = in_hunk.0.saturating_sub(1),
-                b'\\' => {}
-                _ => in_hunk = (in_hunk.0.saturating_sub(1), in_hunk.1.saturating_sub(1)),
-            }
-            if matches!(kind, b'+' | b'-') {
-                let mut text: Vec<u8> =
-                    line[1..].iter().copied().filter(|b| !b.is_ascii_whitespace()).collect();
-                // Braces and empty lines are in every patch.
-                if text.len() > 2 {
-                    text.push(kind);
-                    file.lines.insert(super::hash(&text));
-                }
-            }
-            continue;
-        }
-        if let Some(rest) = line.strip_prefix(b"diff --git ") {
-            if files.len() == MOST_FILES {
-                break;
-            }
-            files.push(Touched { path: path_of_header(rest), ..Touched::default() });
-        } else if let Some(file) = files.last_mut() {
-            if let Some(rest) = line.strip_prefix(b"+++ ").or_else(|| line.strip_prefix(b"--- ")) {
-                if let Some(path) = unquoted(rest)
-                    .and_then(|p| p.strip_prefix("a/").or_else(|| p.strip_prefix("b/")).map(str::to_owned))
-                {
-                    file.path = path;
-                }
-            } else if let Some(rest) = line.strip_prefix(b"index ") {
-                let text = String::from_utf8_lossy(rest);
-                let ids = text.split(' ').next().unwrap_or_default();
-                if let Some((before, after)) = ids.split_once("..") {
-                    let id = |text: &str| {
-                        let fits = text.len() >= 7 && crate::model::id::is_lower_hex(text);
-                        if fits && text.bytes().any(|b| b != b'0') { text.to_owned() } else { String::new() }
-                    };
-                    (file.before, file.after) = (id(before), id(after));
-                }
-            } else if line.starts_with(b"@@ ") {
-                in_hunk = hunk_of_header(&String::from_utf8_lossy(line)).unwrap_or((0, 0));
-            }
-        }
-    }
-    files.retain(|f| !f.path.is_empty());
-    files
+    let files = patch::files(&bytes[..bytes.len().min(MOST_BYTES)]).into_iter().take(MOST_FILES);
+    files.filter(|file| !file.path().is_empty()).map(touched).collect()
 }
 
-/// How many lines of either side follow `@@ -a,b +c,d @@`.
-fn hunk_of_header(line: &str) -> Option<(u64, u64)> {
-    let mut words = line.split(' ').skip(1);
-    let mut count = |sign: char| -> Option<u64> {
-        let range = words.next()?.strip_prefix(sign)?;
-        match range.split_once(',') {
-            Some((_, count)) => count.parse().ok(),
-            None => Some(1),
-        }
-    };
-    Some((count('-')?, count('+')?))
-}
-
-/// The path of `a/X b/X`, which `---` and `+++` lines make exact where there are any.
-fn path_of_header(rest: &[u8]) -> String {
-    let text = String::from_utf8_lossy(rest);
-    if text.starts_with('"') {
-        return unquoted(rest).map(|p| p.trim_start_matches("a/").to_owned()).unwrap_or_default();
-    }
-    let half = text.len() / 2;
-    match (text.get(..half), text.get(half + 1..)) {
-        (Some(a), Some(b)) if a.strip_prefix("a/") == b.strip_prefix("b/") => {
-            a.strip_prefix("a/").unwrap_or_default().to_owned()
-        }
-        _ => text.rsplit_once(" b/").map(|(_, path)| path.to_owned()).unwrap_or_default(),
-    }
-}
-
-/// A path as git prints it, its quotes and octal escapes taken away; `None` for `/dev/null`.
-fn unquoted(bytes: &[u8]) -> Option<String> {
-    let text = bytes.split(|b| *b == b'\t').next().unwrap_or_default();
-    if text == b"/dev/null" {
-        return None;
-    }
-    let Some(inner) = text.strip_prefix(b"\"") else {
-        return Some(String::from_utf8_lossy(text).into_owned());
-    };
-    let mut out = Vec::new();
-    let mut rest = inner.iter().copied().peekable();
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'"' => break,
-            b'\\' => match rest.next()? {
-                b'n' => out.push(b'\n'),
-                b't' => out.push(b'\t'),
-                digit @ b'0'..=b'7' => {
-                    let mut value = u32::from(digit - b'0');
-                    for _ in 0..2 {
-                        if let Some(next) = rest.next_if(|b| (b'0'..=b'7').contains(b)) {
-                            value = value * 8 + u32::from(next - b'0');
-                        }
-                    }
-                    out.push((value & 0xff) as u8);
-                }
-                other => out.push(other),
-            },
-            other => out.push(other),
+fn touched(file: FilePatch) -> Touched {
+    let mut lines = BTreeSet::new();
+    for (side, line) in file.hunks.iter().flat_map(|hunk| &hunk.lines) {
+        let sign = match side {
+            Side::Both => continue,
+            Side::Old => b'-',
+            Side::New => b'+',
+        };
+        let mut text: Vec<u8> = line.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect();
+        // Braces and empty lines are in every patch.
+        if text.len() > 2 {
+            text.push(sign);
+            lines.insert(super::hash(&text));
         }
     }
-    Some(String::from_utf8_lossy(&out).into_owned())
+    Touched { path: file.path().to_owned(), before: file.before, after: file.after, lines }
 }
 
 /// How alike two patches are, from 0 to 1: the changed lines they share, and a little for the files.

@@ -113,7 +113,8 @@ fn split(text: &str) -> Result<Vec<Part>> {
                 part.text.push(c);
             }
         }
-        part.text = part.text.trim().to_owned();
+        let trimmed = part.text.trim().to_owned();
+        part.text = trimmed;
         parts.push(part);
     }
 }

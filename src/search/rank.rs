@@ -45,6 +45,11 @@ fn positions(words: &[Word], phrase: &Phrase) -> Vec<usize> {
 
 /// Judges a document; `None` when it does not answer the query. `rarity` is the weight of a word.
 pub fn judge(document: &Document, query: &Query, rarity: &dyn Fn(&str) -> f64) -> Option<Found> {
+    score(document, query, rarity).map(|(score, field)| show(document, query, score, field))
+}
+
+/// How well a document answers a query, and the place of the field that fits best. `None` when it does not.
+pub fn score(document: &Document, query: &Query, rarity: &dyn Fn(&str) -> f64) -> Option<(f64, usize)> {
     let fields: Vec<(&str, &str, Vec<Word>)> =
         document.fields.iter().map(|(name, text)| (name.as_str(), text.as_str(), words(text))).collect();
     let stands = |phrase: &Phrase| fields.iter().any(|(_, _, words)| !positions(words, phrase).is_empty());
@@ -54,8 +59,7 @@ pub fn judge(document: &Document, query: &Query, rarity: &dyn Fn(&str) -> f64) -
     if !query.kernels.iter().all(|name| fields.iter().any(|(_, text, _)| names(text, name))) {
         return None;
     }
-    let mut looked_for: Vec<Phrase> = query.with.clone();
-    looked_for.extend(query.kernels.iter().map(|k| Phrase(super::words::terms(k))));
+    let looked_for = looked_for(query);
     let mut total = 0.0;
     let mut best: Option<(f64, usize)> = None;
     for (n, (name, _, words)) in fields.iter().enumerate() {
@@ -74,12 +78,22 @@ pub fn judge(document: &Document, query: &Query, rarity: &dyn Fn(&str) -> f64) -
     }
     if looked_for.is_empty() {
         // Only filters: everything that passes them fits alike.
-        let (name, text, _) = fields.iter().find(|(name, _, _)| *name != "of")?;
-        return Some(found(0.0, name, text, &[], &[]));
+        return Some((0.0, fields.iter().position(|(name, _, _)| *name != "of")?));
     }
     // An attempt is not found by its incident's title alone: the incident itself is.
-    let (name, text, words) = &fields[best?.1];
-    Some(found(total, name, text, words, &looked_for))
+    best.map(|(_, field)| ((total * 1000.0).round() / 1000.0, field))
+}
+
+/// What is shown of a document that answers a query.
+pub fn show(document: &Document, query: &Query, score: f64, field: usize) -> Found {
+    let Some((name, text)) = document.fields.get(field) else { return found(score, "", "", &[], &[]) };
+    found(score, name, text, &words(text), &looked_for(query))
+}
+
+/// Everything that a query looks for in texts.
+fn looked_for(query: &Query) -> Vec<Phrase> {
+    let kernels = query.kernels.iter().map(|k| Phrase(super::words::terms(k)));
+    query.with.iter().cloned().chain(kernels).collect()
 }
 
 fn found(score: f64, field: &str, text: &str, words: &[Word], phrases: &[Phrase]) -> Found {
@@ -98,7 +112,7 @@ fn found(score: f64, field: &str, text: &str, words: &[Word], phrases: &[Phrase]
         overlaps
     });
     let (snippet, marks) = snippet(text, &spans);
-    Found { score: (score * 1000.0).round() / 1000.0, field: field.to_owned(), snippet, marks }
+    Found { score, field: field.to_owned(), snippet, marks }
 }
 
 /// A piece of a text around the first span, on one line, with the spans that lie in it.

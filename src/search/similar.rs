@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::concepts::{concepts, rivals, weight};
+use super::concepts::{of_terms, rivals, weight};
 use super::words;
 
 /// Texts that are at least this alike are taken for the same hypothesis.
@@ -26,21 +26,17 @@ pub struct Profile {
     letters: BTreeSet<String>,
     /// The terms as they stand, for texts that are equal but for spelling.
     plain: Vec<String>,
+    /// The letter triples of each concept that may be spelled in other ways, in order.
+    triples: BTreeMap<String, Vec<[char; 3]>>,
+    same: i64,
 }
 
 impl Profile {
     /// Of a text.
     pub fn of(text: &str) -> Self {
         let mut profile = Self::default();
-        for (concept, weight) in concepts(text) {
-            if concept.bytes().any(|b| b.is_ascii_digit()) {
-                profile.numbers.insert(concept.clone());
-            }
-            let slot = profile.concepts.entry(concept).or_insert(weight);
-            *slot = slot.max(weight);
-        }
-        profile.plain = words::terms(text);
-        for word in words::words(text) {
+        let found = words::words(text);
+        for word in &found {
             let as_written = &text[word.start..word.end];
             if as_written.len() == 1
                 && as_written.bytes().all(|b| b.is_ascii_uppercase())
@@ -49,6 +45,17 @@ impl Profile {
                 profile.letters.insert(as_written.to_owned());
             }
         }
+        profile.plain = found.into_iter().map(|w| w.term).collect();
+        for (concept, weight) in of_terms(&profile.plain) {
+            if concept.bytes().any(|b| b.is_ascii_digit()) {
+                profile.numbers.insert(concept.clone());
+            } else if concept.len() >= 4 && !profile.triples.contains_key(&concept) {
+                profile.triples.insert(concept.clone(), triples(&concept));
+            }
+            let slot = profile.concepts.entry(concept).or_insert(weight);
+            *slot = slot.max(weight);
+        }
+        profile.same = profile.number();
         profile
     }
 
@@ -59,6 +66,15 @@ impl Profile {
 
     /// A number for everything it says; 0 when it says nothing. Equal hypotheses have the same.
     pub fn same(&self) -> i64 {
+        self.same
+    }
+
+    /// Whether it says nothing that anything could be found by.
+    pub fn is_empty(&self) -> bool {
+        self.concepts.is_empty() && self.same == 0
+    }
+
+    fn number(&self) -> i64 {
         let said: Vec<&str> =
             self.plain.iter().map(String::as_str).filter(|t| weight(t) > 0.0 || t.len() == 1).collect();
         if said.is_empty() { 0 } else { super::hash(said.join(" ").as_bytes()) as i64 }
@@ -105,18 +121,21 @@ pub fn likeness(one: &Profile, other: &Profile, rarity: &dyn Fn(&str) -> f64) ->
 /// How much of one text's concepts the other one shares, and how much it has nothing of.
 fn held_against(one: &Profile, other: &Profile, value: &dyn Fn(&str, f64) -> f64) -> (f64, f64) {
     let (mut shared, mut apart) = (0.0, 0.0_f64);
+    let left: Vec<&[[char; 3]]> = other
+        .triples
+        .iter()
+        .filter(|(concept, _)| !one.concepts.contains_key(*concept))
+        .map(|(_, triples)| triples.as_slice())
+        .collect();
     for (concept, weight) in &one.concepts {
         if other.concepts.contains_key(concept) {
             shared += value(concept, *weight);
             continue;
         }
         // A word that is nearly the same counts for most of itself: typos, `unmasked` and `mask`.
-        let near = other
-            .concepts
-            .keys()
-            .filter(|c| !one.concepts.contains_key(*c))
-            .map(|c| spelled_alike(concept, c))
-            .fold(0.0, f64::max);
+        let near = one.triples.get(concept).map_or(0.0, |triples| {
+            left.iter().map(|theirs| spelled_alike(triples, theirs)).fold(0.0, f64::max)
+        });
         if near >= 0.6 {
             shared += 0.8 * near * value(concept, *weight);
         } else {
@@ -173,18 +192,24 @@ fn conflicts(one: &Profile, other: &Profile) -> usize {
         + 3 * usize::from(turned)
 }
 
+/// The letter triples of a word, each once, in order.
+fn triples(word: &str) -> Vec<[char; 3]> {
+    let padded: Vec<char> = std::iter::once('^').chain(word.chars()).chain(['$']).collect();
+    let mut found: Vec<[char; 3]> = padded.windows(3).map(|w| [w[0], w[1], w[2]]).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// Dice's coefficient of the letter triples of two words.
-fn spelled_alike(one: &str, other: &str) -> f64 {
-    let digits = |w: &str| w.bytes().any(|b| b.is_ascii_digit());
-    if one.len() < 4 || other.len() < 4 || digits(one) || digits(other) {
-        return 0.0;
+fn spelled_alike(one: &[[char; 3]], other: &[[char; 3]]) -> f64 {
+    let (mut a, mut b, mut both) = (0, 0, 0_usize);
+    while let (Some(x), Some(y)) = (one.get(a), other.get(b)) {
+        both += usize::from(x == y);
+        a += usize::from(x <= y);
+        b += usize::from(y <= x);
     }
-    let grams = |word: &str| -> BTreeSet<Vec<char>> {
-        let padded: Vec<char> = format!("^{word}$").chars().collect();
-        padded.windows(3).map(<[char]>::to_vec).collect()
-    };
-    let (a, b) = (grams(one), grams(other));
-    2.0 * a.intersection(&b).count() as f64 / (a.len() + b.len()).max(1) as f64
+    2.0 * both as f64 / (one.len() + other.len()).max(1) as f64
 }
 
 /// How much a concept tells apart that `with` of `all` texts hold.
@@ -217,6 +242,17 @@ mod tests {
         assert!(between(k, v) < 1.0);
         assert!(between("fp16 accumulation overflows", "bf16 accumulation overflows") < 0.8);
         assert!(between("", a) <= 0.0);
+    }
+
+    #[test]
+    fn words_are_spelled_alike_by_their_triples() {
+        let alike = |a: &str, b: &str| spelled_alike(&triples(a), &triples(b));
+        assert!((alike("syncthread", "syncthread") - 1.0).abs() < 1e-9);
+        // ^ma mas ask sk$ against ^un unm nma mas ask sk$: three of four and six.
+        assert!((alike("mask", "unmask") - 0.6).abs() < 1e-9, "{}", alike("mask", "unmask"));
+        assert!(alike("barrier", "softmax") <= 0.0);
+        // Each triple once: aaaa is ^aa, aaa, aa$.
+        assert_eq!(triples("aaaa").len(), 3);
     }
 
     proptest! {

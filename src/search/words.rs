@@ -52,18 +52,30 @@ pub fn terms(text: &str) -> Vec<String> {
 
 /// What a word is compared by.
 pub fn term(word: &str) -> String {
-    let mut lower = String::with_capacity(word.len());
-    for c in word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()) {
-        if lower.len() + c.len_utf8() > LONGEST {
-            break;
+    let mut lower = String::with_capacity(word.len().min(LONGEST));
+    if word.is_ascii() {
+        let bytes = word.bytes().filter(u8::is_ascii_alphanumeric).take(LONGEST);
+        lower.extend(bytes.map(|b| char::from(b.to_ascii_lowercase())));
+    } else {
+        for c in word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()) {
+            if lower.len() + c.len_utf8() > LONGEST {
+                break;
+            }
+            lower.push(c);
         }
-        lower.push(c);
     }
-    if lower.bytes().all(|b| b.is_ascii_lowercase()) { stem(&lower).to_owned() } else { lower }
+    if lower.bytes().all(|b| b.is_ascii_lowercase()) {
+        lower.truncate(stem(&lower).len());
+        if lower.len() > 3 && lower.ends_with('y') {
+            lower.pop();
+            lower.push('i');
+        }
+    }
+    lower
 }
 
 /// Cuts off English endings, a little as Porter's first steps do: `masked`, `masking` and `masks` are `mask`.
-fn stem(word: &str) -> String {
+fn stem(word: &str) -> &str {
     let mut stem = word;
     if stem.len() > 3 && !stem.ends_with("ss") && !stem.ends_with("us") && !stem.ends_with("is") {
         stem = stem.strip_suffix('s').unwrap_or(stem);
@@ -87,10 +99,7 @@ fn stem(word: &str) -> String {
     {
         stem = rest;
     }
-    match stem.strip_suffix('y') {
-        Some(rest) if rest.len() > 2 => format!("{rest}i"),
-        _ => stem.to_owned(),
-    }
+    stem
 }
 
 #[cfg(test)]

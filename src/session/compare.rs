@@ -27,15 +27,14 @@ pub struct Place {
 }
 
 impl Place {
-    /// Reads what a person typed: a file of that very name wins over a tensor in a file.
+    /// Reads what a person typed: a file of that very name wins over a tensor in a file, and the longest name of a file
+    /// that is there over a tensor whose name has colons.
     pub fn typed(text: &str) -> Self {
-        match text.rsplit_once(':') {
-            Some((file, tensor))
-                if !Path::new(text).exists() && !tensor.is_empty() && Path::new(file).exists() =>
-            {
-                Self { file: file.into(), tensor: Some(tensor.to_owned()) }
-            }
-            _ => Self { file: text.into(), tensor: None },
+        let mut split = text.rmatch_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
+        let found = split.find(|(file, tensor)| !tensor.is_empty() && Path::new(file).exists());
+        match found.filter(|_| !Path::new(text).exists()) {
+            Some((file, tensor)) => Self { file: file.into(), tensor: Some(tensor.to_owned()) },
+            None => Self { file: text.into(), tensor: None },
         }
     }
 
@@ -159,6 +158,8 @@ pub fn failed(error: DeviceError) -> Error {
 /// One file of a request.
 struct Side<'a> {
     file: File<'a>,
+    /// The same file as if nothing had been declared, where the two sides need not have one type.
+    own: Option<File<'a>>,
     place: &'a Place,
     bytes: &'a [u8],
 }
@@ -167,7 +168,14 @@ impl<'a> Side<'a> {
     fn open(place: &'a Place, bytes: &'a [u8], declared: &Declared) -> Result<Self> {
         let file =
             File::open(&place.file.to_string_lossy(), bytes, declared).map_err(|error| at(error, place))?;
-        Ok(Self { file, place, bytes })
+        Ok(Self { file, own: None, place, bytes })
+    }
+
+    /// The other side has factors: the type that was declared may be the other's alone.
+    fn beside_factors(mut self) -> Self {
+        let name = self.place.file.to_string_lossy();
+        self.own = File::open(&name, self.bytes, &Declared::default()).ok();
+        self
     }
 
     fn maybe(
@@ -181,7 +189,14 @@ impl<'a> Side<'a> {
     /// The tensor of this name, or the one that the place chooses.
     fn tensor(&self, name: Option<&str>) -> Result<Tensor<'a>> {
         let chosen = self.place.tensor.as_deref().or(name.filter(|_| self.file.has_names()));
-        self.file.tensor(chosen).map_err(|error| at(error, self.place))
+        self.file
+            .tensor(chosen)
+            .or_else(|error| {
+                // Bytes without a type of their own are what was declared, or nothing.
+                let own = self.own.as_ref().and_then(|file| file.tensor(chosen).ok());
+                own.filter(|tensor| tensor.dtype.is_float()).ok_or(error)
+            })
+            .map_err(|error| at(error, self.place))
     }
 
     /// The names, where none is chosen.
@@ -210,7 +225,13 @@ pub fn each_pair<T>(
         // It is more exact than the others, so what is said of their type is not said of it.
         first.file = first.file.by_its_own_word();
     }
-    let second = Side::open(&request.candidate, &candidate, &request.declared)?;
+    if request.scale.is_some() {
+        first = first.beside_factors();
+    }
+    let mut second = Side::open(&request.candidate, &candidate, &request.declared)?;
+    if request.reference_scale.is_some() {
+        second = second.beside_factors();
+    }
     let baseline = Side::maybe(request.baseline.as_ref(), baseline.as_ref(), &request.declared)?;
     let scale = Side::maybe(request.scale.as_ref(), scale.as_ref(), &Declared::default())?;
     let reference_scale =

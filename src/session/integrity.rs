@@ -2,7 +2,11 @@
 
 use super::{Session, identity};
 use crate::model::{Oid, Result, Timestamp};
-use crate::store::fsck::{self, Quarantined, Repaired, Report};
+use crate::store::fsck::{self, Problem, Quarantined, Repaired, Report, Severity};
+use crate::store::index::{Condition, condition, forget};
+
+/// What a finding about the index names, where others name a ref.
+const INDEX: &str = "index";
 
 /// What came of a check.
 pub struct Integrity {
@@ -26,8 +30,32 @@ impl Session {
         } else {
             (Vec::new(), Vec::new())
         };
-        let (report, _) = fsck::check(&self.repo, wanted)?;
-        Ok(Integrity { report, repaired, quarantined })
+        let mut integrity = Integrity { report: fsck::check(&self.repo, wanted)?.0, repaired, quarantined };
+        if wanted.is_none() {
+            self.look_at_index(&mut integrity, repair);
+        }
+        Ok(integrity)
+    }
+
+    /// The index holds nothing of its own: a damaged one is worth a word, and no error.
+    fn look_at_index(&self, integrity: &mut Integrity, repair: bool) {
+        let Condition::Damaged(how) = condition(&self.repo, true) else { return };
+        if repair {
+            forget(&self.repo);
+            let what = format!("the damaged index was removed ({how}); the next search makes it anew");
+            integrity.repaired.push(Repaired { reference: INDEX.to_owned(), key: None, what });
+        } else {
+            integrity.report.problems.push(Problem {
+                check: "index",
+                severity: Severity::Note,
+                reference: INDEX,
+                key: None,
+                incident: None,
+                line: None,
+                message: format!("damaged ({how}); nothing is lost, the next search makes it anew"),
+                repairable: true,
+            });
+        }
     }
 }
 

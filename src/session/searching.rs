@@ -7,12 +7,15 @@ use crate::search::query;
 pub use crate::store::index::Hit;
 use crate::store::index::{Answer, Index, Patience, forget};
 
+/// What `list` shows: the rows in no order, and the notes that cannot be read.
+pub type Rows = (Vec<Row>, Vec<(Oid, Error)>);
+
 impl Session {
     /// What `list` shows of every incident, in no order, and the notes that cannot be read.
     ///
     /// # Errors
     /// An object is not here.
-    pub fn rows(&self) -> Result<(Vec<Row>, Vec<(Oid, Error)>)> {
+    pub fn rows(&self) -> Result<Rows> {
         // An index that had something to leave out cannot say why.
         if let Some(index) = Index::if_there(&self.repo).filter(|index| index.unread.is_empty())
             && let Ok(rows) = index.rows()

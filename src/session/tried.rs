@@ -8,7 +8,7 @@ use super::Session;
 use crate::git::diff;
 use crate::model::incident::{Attempt, Incident};
 use crate::model::outcome::Bug;
-use crate::model::{EventId, Oid, Result, Timestamp};
+use crate::model::{Error, EventId, Oid, Result, Timestamp};
 use crate::search::document::{Source, sources};
 use crate::search::patch::{self, Touched};
 use crate::search::{fingerprint, similar};
@@ -69,8 +69,12 @@ impl Session {
     /// to wait for it.
     ///
     /// # Errors
-    /// The ledgers cannot be read.
+    /// A text without a word in it; ledgers that cannot be read.
     pub fn tried(&self, question: &Question) -> Result<Option<Vec<Tried>>> {
+        if question.text.as_deref().is_some_and(|text| similar::Profile::of(text).is_empty()) {
+            return Err(Error::usage("the text holds no word to look for")
+                .hint("say what might help, and where: git incident tried \"the last tile is not masked\""));
+        }
         let patience = if question.in_passing { Patience::Short } else { Patience::Endless };
         let changes = if question.diff { patch::parse(&diff::dirty_diff(&self.git())?) } else { Vec::new() };
         let prints: Vec<i64> = question

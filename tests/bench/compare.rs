@@ -137,7 +137,7 @@ fn write(folder: &Path, dtype: Dtype, elements: usize) -> (PathBuf, PathBuf) {
         let size = 0.05 + 2.0 * random();
         let y = if random() < 0.5 { -size } else { size };
         let x = y * (1.015 + 0.02 * random());
-        let mut put = |file: &mut BufWriter<File>, x: f32| {
+        let put = |file: &mut BufWriter<File>, x: f32| {
             match dtype {
                 Dtype::F32 => file.write_all(&x.to_le_bytes()),
                 Dtype::F16 => file.write_all(&f16::from_f32(x).to_le_bytes()),

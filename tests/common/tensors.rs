@@ -2,7 +2,7 @@
 
 /// A `.npy` file, version 1.
 pub fn npy(descr: &str, shape: &[u64], data: &[u8]) -> Vec<u8> {
-    let axes: String = shape.iter().map(|axis| format!("{axis}, ")).collect();
+    let axes = shape.iter().fold(String::new(), |text, axis| text + &axis.to_string() + ", ");
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({axes}), }}\n");
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
     file.extend((header.len() as u16).to_le_bytes());

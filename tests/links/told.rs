@@ -70,7 +70,8 @@ fn autosquash_follows_too() {
     b.git(&["rebase", "-q", "-i", "--autosquash", &base]);
     let head = b.head();
     assert_eq!(b.at("HEAD~1"), base);
-    b.expect(&[(&head, "fix", 1)]);
+    // The branch it came from holds it as it was.
+    b.expect(&[(&first, "fix", 1), (&head, "fix", 1)]);
 }
 
 #[test]

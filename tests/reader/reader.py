@@ -205,7 +205,8 @@ class Fold:
         if link["how"] and mine and all(old["gone"] for old in mine):
             return
         same = [old for old in mine if old["role"] == link["role"]]
-        for old in [o for o in same if o["attempt"] == link["attempt"]] + same:
+        vague = [old for old in same if not (link["attempt"] and old["attempt"])]
+        for old in [o for o in same if o["attempt"] == link["attempt"]] + vague:
             link["attempt"] = link["attempt"] or old["attempt"]
             old.update(link)
             return

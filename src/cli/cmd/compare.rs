@@ -193,8 +193,9 @@ fn text(all: &[Named]) -> Text {
     text
 }
 
-fn name(named: &Named) -> &str {
-    named.name.as_deref().unwrap_or_default()
+/// A tensor's name on one line, whatever the file has put into it.
+fn name(named: &Named) -> String {
+    named.name.as_deref().unwrap_or_default().escape_debug().to_string()
 }
 
 fn whole(text: Text, named: &Named) -> Text {

@@ -133,7 +133,7 @@ fn text(report: &Report, apply: bool) -> Text {
     for (id, link) in &report.told {
         let verb = if apply { "linked" } else { "would link" };
         text.push(Style::Green, format!("{verb} {} ", link.commit.short()));
-        let undone: Vec<&str> = link.reverts.iter().map(|r| r.short()).collect();
+        let undone: Vec<&str> = link.reverts.iter().map(crate::model::id::Oid::short).collect();
         let what =
             if link.role == Role::Revert { format!(" of {}", undone.join(", ")) } else { String::new() };
         text.push(Style::Plain, format!("to {} as {}{what}, by {}", id.short(), link.role, link.how));

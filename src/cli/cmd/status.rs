@@ -9,6 +9,7 @@ use crate::model::Result;
 use crate::model::status::NextState;
 use crate::report::standing::Standing;
 use crate::report::views;
+use crate::session::validate::Pending;
 
 /// Arguments of `status`.
 #[derive(Debug, clap::Args)]
@@ -28,9 +29,10 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         pending.iter().map(|g| json!({"gate": g.gate, "commit": g.commit, "reason": g.reason})).collect();
     if args.incident.is_none() && session.active().incident.is_none() {
         let view = json!({"incident": null, "attempt": null, "preconditions": null, "next": [], "budget": null, "pending_gates": gates});
-        let text = Text::new()
+        let mut text = Text::new()
             .line("no incident is active here")
             .styled(Style::Dim, "open one: git incident open TITLE; or choose one: git incident list\n");
+        pending_gates(&mut text, &pending);
         return Ok(Reply::new(view, text));
     }
     let (id, incident) = session.named_incident(args.incident.as_deref())?;
@@ -62,12 +64,7 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         text.push(Style::Red, format!("budget: {line}\n"));
     }
     text.push(Style::Dim, budget::text(&spent).render(false));
-    for gate in &pending {
-        text.push(
-            Style::Yellow,
-            format!("pending gate {} on {}: {}\n", gate.gate, gate.commit.short(), gate.reason),
-        );
-    }
+    pending_gates(&mut text, &pending);
     for conflict in views::conflicts(&incident) {
         text.push(
             Style::Yellow,
@@ -81,6 +78,16 @@ pub fn run(args: Args, _json: bool) -> Result<Reply> {
         text.field("Next", next.text.lines().next().unwrap_or_default());
     }
     Ok(Reply::new(view, text))
+}
+
+/// Gates that wait for a device, whether an incident is active or not: a protected ref will ask for them.
+fn pending_gates(text: &mut Text, pending: &[Pending]) {
+    for gate in pending {
+        text.push(
+            Style::Yellow,
+            format!("pending gate {} on {}: {}\n", gate.gate, gate.commit.short(), gate.reason),
+        );
+    }
 }
 
 fn preconditions(text: &mut Text, standing: &Standing) {

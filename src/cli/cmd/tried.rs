@@ -163,7 +163,16 @@ fn some(paths: &[String]) -> String {
 pub(crate) fn look_before(session: &Session, hypothesis: &str) -> Vec<Value> {
     let question =
         Question { text: Some(hypothesis.to_owned()), limit: 5, in_passing: true, ..Question::default() };
-    let Ok(Some(matches)) = session.tried(&question) else { return Vec::new() };
+    let matches = match session.tried(&question) {
+        Ok(Some(matches)) => matches,
+        Ok(None) => {
+            ui::remark(
+                "not looked up whether this was tried: the index is not ready; to build it and ask: git incident tried TEXT",
+            );
+            return Vec::new();
+        }
+        Err(_) => return Vec::new(),
+    };
     for tried in matches.iter().filter(|t| t.did_not_fix()).take(3) {
         let why = one_line(first_of(&[&tried.attempt.conclusion, &tried.attempt.result]));
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };

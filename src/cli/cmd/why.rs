@@ -12,7 +12,7 @@ use crate::session::why::{Answer, How, Touch};
 /// Arguments of `why`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A file or folder; a line with PATH:10, some with PATH:10,20, a function with PATH:/name/
+    /// A file or folder; a line with PATH:10, some with PATH:10,20, a function with <PATH:/name>/
     #[arg(value_name = "PATH[:LINE[,LINE]]")]
     pub place: String,
 }

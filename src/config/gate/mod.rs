@@ -287,6 +287,9 @@ fn check_kind(gate: &Gate, section: &mut Section<'_, '_>) {
     for key in lists.iter().flat_map(|(keys, _)| keys.iter().copied()) {
         if section.has(key) && !useful(key) {
             section.problem_at_key(key, format!("\"{key}\" has no meaning for a gate of kind \"{word}\""));
+            if key == "case" && kind == GateKind::Compare {
+                section.hint("did you mean \"cases\"?");
+            }
         }
     }
     match kind {

@@ -71,12 +71,11 @@ fn load(gpu: &Gpu, worktree: &Path, launch: &Launch) -> Result<Module, Wrong> {
     let text = |bytes: Vec<u8>| {
         String::from_utf8(bytes).map_err(|_| Wrong::Code(format!("{} is no text", launch.source), Vec::new()))
     };
-    let loaded = if launch.source.ends_with(".cubin") {
-        gpu.load(Image::Cubin(&source))
-    } else if launch.source.ends_with(".ptx") {
-        gpu.load(Image::Ptx(&text(source)?))
-    } else {
-        gpu.load(Image::Ptx(&compile(gpu, worktree, launch, &text(source)?)?))
+    // The configuration takes these endings in lower case only.
+    let loaded = match Path::new(&launch.source).extension().and_then(|ending| ending.to_str()) {
+        Some("cubin") => gpu.load(Image::Cubin(&source)),
+        Some("ptx") => gpu.load(Image::Ptx(&text(source)?)),
+        _ => gpu.load(Image::Ptx(&compile(gpu, worktree, launch, &text(source)?)?)),
     };
     loaded.map_err(|error| {
         let what = format!("{} cannot be loaded: {}", launch.source, first_line(&error));

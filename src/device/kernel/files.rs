@@ -70,7 +70,7 @@ pub(super) fn npy(dtype: Dtype, shape: &[u64], bytes: &[u8]) -> Vec<u8> {
         Dtype::Bool => "|b1",
         _ => "|u1",
     };
-    let lengths: String = shape.iter().map(|length| format!("{length}, ")).collect();
+    let lengths = shape.iter().fold(String::new(), |text, axis| text + &axis.to_string() + ", ");
     let mut header =
         format!("{{'descr': '{code}', 'fortran_order': False, 'shape': ({}), }}", lengths.trim_end());
     // Magic, version and length have 10 bytes; the data begins at a multiple of 64.

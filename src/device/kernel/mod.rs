@@ -70,7 +70,7 @@ pub const FOLDER: &str = "git-incident-kernel";
 /// What a run ends with.
 enum Stop {
     /// The candidate made going on impossible.
-    Finding(Finding),
+    Finding(Box<Finding>),
     /// Something else did.
     Trouble(TroubleKind, String),
 }
@@ -94,7 +94,7 @@ pub fn run(request: &Request, place: Place<'_>, process: Process) -> Result<i32>
     };
     match child.all() {
         Ok(()) => child.report.complete = child.report.findings.is_empty(),
-        Err(Stop::Finding(finding)) => child.report.findings.push(finding),
+        Err(Stop::Finding(finding)) => child.report.findings.push(*finding),
         Err(Stop::Trouble(kind, what)) => child.report.trouble = Some(Trouble { kind, what }),
     }
     let report = child.report;
@@ -125,13 +125,12 @@ pub fn write_inputs(request: &Request, place: Place<'_>) -> Result<()> {
                         let file = files::npy(dtype, shape, &bytes);
                         fs::write(folder.join(format!("{}.npy", argument.name)), file)?;
                     }
-                    (What::Tensor { .. }, _) => {}
+                    (What::Tensor { .. }, _) | (What::Scalar(_), None) => {}
                     (What::Scalar(bytes), Some(dtype)) => {
                         let file = files::npy(dtype, &[], bytes);
                         fs::write(folder.join(format!("{}.npy", argument.name)), file)?;
                         scalars.insert(argument.name.clone(), json!(argument.dtype));
                     }
-                    (What::Scalar(_), None) => {}
                 }
             }
             let about = json!({"case": run.case, "seed": seed, "sizes": run.sizes, "scalars": scalars});
@@ -256,7 +255,7 @@ impl Child<'_> {
                 launching::launch(gpu, &function, launch, &parameters)
                     .and_then(|()| buffers.collect(run, launch, &contents, phase))
                     .map(|launched| launches.push(launched))
-                    .map_err(|error| Stop::Finding(at.broken(launch, &error)))?;
+                    .map_err(|error| Stop::Finding(Box::new(at.broken(launch, &error))))?;
                 let strays: Vec<Finding> = launches.last().map(|l| at.strays(run, l)).unwrap_or_default();
                 if !strays.is_empty() {
                     self.report.findings.extend(strays);
@@ -466,7 +465,7 @@ impl Spot<'_> {
 /// What is wrong with the candidate's code, before anything runs.
 fn candidate_is(wrong: Wrong, case: &str) -> Stop {
     let finding = |kind, what, lines, details| {
-        Stop::Finding(Finding {
+        Stop::Finding(Box::new(Finding {
             kind,
             case: case.to_owned(),
             seed: None,
@@ -474,7 +473,7 @@ fn candidate_is(wrong: Wrong, case: &str) -> Stop {
             what,
             lines,
             details,
-        })
+        }))
     };
     match wrong {
         Wrong::Code(what, lines) => finding(FindingKind::Compile, what, lines, Value::Null),

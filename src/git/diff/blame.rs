@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::paths::refuse_options;
 use super::{path, pinned_diff, text};
 use crate::git::program::Git;
-use crate::links::patch::{ranges as hunk, unquote};
 use crate::model::Result;
+use crate::model::patch::{ranges as hunk, unquote};
 
 /// How much is looked at: `git blame` costs a program run per file.
 #[derive(Debug, Clone, Copy)]

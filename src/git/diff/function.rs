@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::text;
 use crate::git::program::Git;
-use crate::links::patch;
 use crate::model::Result;
+use crate::model::patch;
 
 /// What is put in a line's place; no file holds it.
 const MARK: &[u8] = b"\x01 git incident looks at this line \x01";
@@ -62,12 +62,11 @@ pub fn function_around(git: &Git, path: &str, content: &[u8], line: u64) -> Resu
 
 /// The whole of a file in the working tree, or as HEAD has it where there is none; `None` when neither is there.
 pub fn content_of(git: &Git, top: Option<&Path>, path: &str) -> Option<Vec<u8>> {
-    match top {
-        Some(top) => std::fs::read(top.join(path)).ok(),
-        None => {
-            let call = git.call(["cat-file", "blob", &format!("HEAD:{path}")]);
-            call.bytes_if_any().ok().flatten()
-        }
+    if let Some(top) = top {
+        std::fs::read(top.join(path)).ok()
+    } else {
+        let call = git.call(["cat-file", "blob", &format!("HEAD:{path}")]);
+        call.bytes_if_any().ok().flatten()
     }
 }
 

@@ -5,6 +5,7 @@ use crate::git::examine::{Entry, Objects, Stored, walk};
 use crate::git::{Repo, notes, refs};
 use crate::model::Result;
 use crate::store::fsck::{self, QUARANTINE, Severity};
+use crate::store::index::{Condition, condition};
 use crate::store::travelling::{BOTH, EVIDENCE};
 
 /// More evidence than this makes every clone that has it slow.
@@ -14,6 +15,7 @@ pub(super) fn checks(scene: &Scene) -> Result<Vec<Check>> {
     let Some(session) = &scene.session else { return Ok(not_open("ledger")) };
     let mut found = kept(&session.repo)?;
     found.push(size(&session.repo)?);
+    found.push(index(&session.repo));
     for remote in scene.settings.remotes() {
         found.extend(shared(&session.repo, remote)?);
     }
@@ -63,6 +65,26 @@ fn size(repo: &Repo) -> Result<Check> {
     let not_here = if elsewhere > 0 { format!(", {elsewhere} of them not here") } else { String::new() };
     let text = format!("{files} blobs, {} MiB uncompressed{not_here}", bytes.div_ceil(1 << 20));
     Ok(judge(bytes, text))
+}
+
+/// Whether the index of `search` and `tried` is whole. What it holds is all in the notes.
+fn index(repo: &Repo) -> Check {
+    match condition(repo, false) {
+        Condition::None => {
+            Check::ok("index", "there is no index; a big repository gets one when it is asked")
+        }
+        Condition::Whole(bytes) => {
+            Check::ok("index", format!("the index can be read, {} MiB", bytes.div_ceil(1 << 20)))
+        }
+        Condition::Foreign => {
+            Check::ok("index", "the index is of another version; the next search makes it anew")
+        }
+        Condition::Damaged(how) => {
+            let why = "nothing is lost: the next search makes it anew from the notes, which takes a while";
+            Check::warn("index", format!("the index is damaged: {how}"), why)
+                .mend("rm -f \"$(git rev-parse --git-common-dir)\"/incident/index*")
+        }
+    }
 }
 
 fn judge(bytes: u64, text: String) -> Check {

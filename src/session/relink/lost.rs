@@ -457,7 +457,6 @@ fn moves(rows: &[Row]) -> BTreeMap<Oid, Changes> {
                 pr: pull_request_of(&copy.subject),
                 how: copy.found.how.first().map_or("", |h| h.as_str()).to_owned(),
                 reverts: row.link.reverts.clone(),
-                ..CommitLinked::default()
             });
         }
     }

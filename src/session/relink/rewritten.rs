@@ -1,13 +1,14 @@
-//! Rewrites that git reports: `post-rewrite` after an amend and a rebase. It may report one twice.
+//! Rewrites that git reports: `post-rewrite` after an amend and a rebase. It may report one twice. Links move with their
+//! commits, and are copied where another branch still holds the former one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::Changes;
 use super::found::Reading;
-use crate::event::{CommitRewritten, CommitUnlinked};
-use crate::git::history::{Commit, Place, commits};
+use crate::event::{CommitLinked, CommitRewritten, CommitUnlinked};
+use crate::git::history::{self, Commit, Place, commits};
 use crate::links::message::signs;
-use crate::model::incident::Incident;
+use crate::model::incident::{Incident, Link};
 use crate::model::status::Role;
 use crate::model::{Oid, Result};
 use crate::session::Session;
@@ -17,7 +18,7 @@ use crate::store::lines;
 const MOST_NEW: usize = 2000;
 
 impl Session {
-    /// Moves what is linked, and what was taken back, from former names to new ones. Returns how many links of which
+    /// Moves what is linked, and what was taken back, from former names to new ones, or copies it. Returns how many links of which
     /// incident moved.
     ///
     /// # Errors
@@ -47,38 +48,52 @@ impl Session {
                 }
             }
         }
-        let news: Vec<Oid> =
-            pairs.iter().map(|(_, new)| new.clone()).filter(|c| self.repo.is_commit(c)).collect();
-        let ids =
-            if by_incident.is_empty() { std::collections::HashMap::new() } else { self.patch_ids(&news)? };
+        if by_incident.is_empty() {
+            self.read_new_commits(pairs)?;
+            return Ok(Vec::new());
+        }
+        let about = About::of(self, pairs)?;
         let mut moved = Vec::new();
         for (id, moves) in by_incident {
             let Ok(incident) = self.incident(&id) else { continue };
             let due: Vec<&(Oid, Oid)> = moves
                 .iter()
-                .filter(|(old, new)| incident.links.iter().any(|l| l.commit == *old) && news.contains(new))
+                .filter(|(old, _)| incident.links.iter().any(|l| l.commit == *old))
+                .filter(|(old, new)| about.is_now(old, new))
                 .collect();
             if due.is_empty() {
                 continue;
             }
-            let mut events = Vec::new();
-            for (old, new) in &due {
-                events.push(CommitRewritten {
-                    from: old.clone(),
-                    to: new.clone(),
-                    how: "post-rewrite".to_owned(),
-                    tree: Some(self.repo.tree_of(new)?),
-                    patch_id: ids.get(new).cloned().unwrap_or_default(),
-                });
-            }
             let in_force = |old: &Oid| incident.links.iter().any(|l| l.commit == *old && !l.unlinked);
             let count = due.iter().filter(|(old, _)| in_force(old)).count();
+            let (copied, gone): (Vec<&(Oid, Oid)>, Vec<&(Oid, Oid)>) =
+                due.iter().partition(|(old, _)| about.kept.contains(old));
+            let copies: Vec<(CommitLinked, bool)> =
+                copied.iter().flat_map(|(old, new)| about.copies(&incident, old, new)).collect();
+            if gone.is_empty() && copies.is_empty() {
+                continue;
+            }
+            let mut loose = doubled(&incident, &due);
             self.append(&id, &[], |draft| {
-                for event in events {
-                    draft.add(event)?;
+                for (old, new) in &gone {
+                    draft.add(CommitRewritten {
+                        from: old.clone(),
+                        to: new.clone(),
+                        how: HOW.to_owned(),
+                        tree: about.news.get(new).map(|c| c.tree.clone()),
+                        patch_id: about.ids.get(new).cloned().unwrap_or_default(),
+                    })?;
+                }
+                for (link, taken) in copies {
+                    let commit = link.commit.clone();
+                    draft.add(link)?;
+                    if taken {
+                        loose.retain(|new| *new != commit);
+                        draft.add(CommitUnlinked { commit, role: None })?;
+                    }
                 }
                 // post-commit has linked the new commit as related; the role that came with the old one says more.
-                for new in doubled(&incident, &due) {
+                for new in loose {
                     draft.add(CommitUnlinked { commit: new, role: Some(Role::Related) })?;
                 }
                 Ok(())
@@ -109,6 +124,96 @@ impl Session {
         }
         let changes: BTreeMap<Oid, Changes> = std::mem::take(&mut reading.changes);
         self.write_links(changes)
+    }
+}
+
+/// How links are called that follow what git says.
+const HOW: &str = "post-rewrite";
+
+/// What is known of the commits of a rewrite.
+struct About<'p> {
+    pairs: &'p [(Oid, Oid)],
+    /// Former commits that something else still leads to.
+    kept: HashSet<Oid>,
+    news: HashMap<Oid, Commit>,
+    /// Patch-ids of all.
+    ids: HashMap<Oid, String>,
+    /// What a rebase puts its commits on.
+    onto: Option<Oid>,
+    session: &'p Session,
+}
+
+impl<'p> About<'p> {
+    fn of(session: &'p Session, pairs: &'p [(Oid, Oid)]) -> Result<Self> {
+        let (repo, git) = (&session.repo, session.git());
+        let here = |oids: Vec<&Oid>| -> Vec<Oid> {
+            oids.into_iter().filter(|c| repo.is_commit(c)).cloned().collect()
+        };
+        let olds = here(pairs.iter().map(|(old, _)| old).collect());
+        let names = here(pairs.iter().map(|(_, new)| new).collect());
+        let news = commits(repo, &git, &Place::These(&names), names.len())?;
+        Ok(Self {
+            pairs,
+            kept: history::kept_elsewhere(repo, &git, &olds)?,
+            news: news.into_iter().map(|c| (c.oid.clone(), c)).collect(),
+            ids: session.patch_ids(&[olds, names].concat())?,
+            onto: history::rebasing_onto(repo),
+            session,
+        })
+    }
+
+    /// Whether the old commit went into the new one. Of a commit that a rebase drops, as nothing is left of it, git says
+    /// that it became the one before.
+    fn is_now(&self, old: &Oid, new: &Oid) -> bool {
+        if !self.news.contains_key(new) {
+            return false;
+        }
+        // It stood there before the rebase, in what the commits were put on, or below the one that went.
+        let before = |tip: &Oid| self.session.repo.is_ancestor(new, tip);
+        if before(old) || self.onto.as_ref().is_some_and(before) {
+            return false;
+        }
+        let own = self.ids.get(old);
+        let now = self.ids.get(new);
+        own.is_none()
+            || own == now
+            || !self
+                .pairs
+                .iter()
+                .any(|(other, to)| to == new && other != old && now.is_some() && self.ids.get(other) == now)
+    }
+
+    /// The links of a commit that is kept, for its copy; and whether they are to be taken back there as they are here.
+    fn copies(&self, incident: &Incident, old: &Oid, new: &Oid) -> Vec<(CommitLinked, bool)> {
+        let Some(commit) = self.news.get(new) else { return Vec::new() };
+        let of = |name: &Oid| incident.links.iter().filter(|l| l.commit == *name).collect::<Vec<&Link>>();
+        let (theirs, there) = (of(old), of(new));
+        let taken = theirs.iter().all(|l| l.unlinked);
+        // A person has taken it back, here or under the new name; or it was told before.
+        if there.iter().any(|l| l.how.is_empty()) && taken
+            || !there.is_empty() && there.iter().all(|l| l.unlinked)
+        {
+            return Vec::new();
+        }
+        theirs
+            .into_iter()
+            .filter(|l| taken || !l.unlinked)
+            .filter(|l| {
+                taken || !there.iter().any(|t| !t.unlinked && t.role == l.role && t.attempt == l.attempt)
+            })
+            .map(|l| {
+                let id = self.ids.get(new).cloned();
+                let mut link = self.session.described(commit, l.role, l.attempt, id);
+                // What it undoes was copied as well.
+                link.reverts = l.reverts.iter().map(|r| self.now(r)).collect();
+                link.how = HOW.to_owned();
+                (link, taken)
+            })
+            .collect()
+    }
+
+    fn now(&self, name: &Oid) -> Oid {
+        self.pairs.iter().find(|(old, _)| old == name).map_or(name, |(_, new)| new).clone()
     }
 }
 

@@ -204,7 +204,7 @@ impl Run<'_> {
         let Some(kind) = kinds::of(job.gate.kind) else {
             return Err(Error::bug(format!("a gate of kind {} cannot run", job.gate.kind.word())));
         };
-        let site = kinds::Site { session: self.session, job, worktree: &checkout.path, out: &out, since };
+        let site = kinds::Site { job, out: &out, since };
         let steps = kind.steps(&site)?;
         let mut ends = Vec::new();
         if let Some(device) = &mut device {

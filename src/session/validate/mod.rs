@@ -107,6 +107,8 @@ pub struct GateResult {
     /// What a person types in the commit's tree to see the same: preparation and command on one line; empty where
     /// there is no such line.
     pub by_hand: String,
+    /// The command that judges the same again.
+    pub again: String,
     /// The end of its output, when it did not pass.
     pub output: String,
     /// What its kind found, canonical JSON; null when the verdict says it all.
@@ -291,6 +293,10 @@ impl Run<'_> {
         }
         // Only a push is allowed by deferring; whoever asks for a validation hears that it was not made.
         result.deferred = deferred && job.target.is_some();
+        result.lines.push(format!(
+            "where that device is: git incident validate {} && git incident sync; then here: git incident sync",
+            job.commit.short()
+        ));
         Ok(result)
     }
 

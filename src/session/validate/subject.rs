@@ -59,6 +59,8 @@ pub struct Job {
     pub config_from: Oid,
     /// The commit whose oracle files replace those of the tree.
     pub oracle_from: Option<Oid>,
+    /// Whether the push would have it otherwise than the protected branch, whose version decides.
+    pub changed: bool,
     /// Why it is due.
     pub because: String,
     /// Whether left-overs in the worktree are not allowed.
@@ -86,7 +88,8 @@ impl Job {
             cached: false,
             millis: 0,
             command: self.gate.run.clone().unwrap_or_default(),
-            by_hand: by_hand(&self.gate),
+            by_hand: self.by_hand(),
+            again: self.again(),
             output: String::new(),
             details: serde_json::Value::Null,
             lines: Vec::new(),
@@ -94,6 +97,27 @@ impl Job {
             signed_by: None,
             deferred: false,
         }
+    }
+
+    /// The command that judges the same again. Where the protected version decides, the commit's own would not do.
+    fn again(&self) -> String {
+        let commit = self.commit.short();
+        if self.changed {
+            format!("git incident validate --range {}..{commit} --require", self.config_from.short())
+        } else {
+            format!("git incident validate {commit} --gate {}", self.gate.id)
+        }
+    }
+
+    fn by_hand(&self) -> String {
+        let command = by_hand(&self.gate);
+        if !self.changed || self.gate.oracle.is_empty() || command.is_empty() {
+            return command;
+        }
+        let from = format!("--source={}", self.config_from.short());
+        let mut restore = vec!["git", "restore", &from, "--"];
+        restore.extend(self.gate.oracle.iter().map(String::as_str));
+        format!("{} && {command}", command_line::join(&restore))
     }
 
     pub(super) fn descriptor(&self, found: &Found) -> Descriptor {
@@ -232,6 +256,8 @@ impl Session {
                 continue;
             };
             examined.jobs.push(Job {
+                changed: due.version == Version::Protected
+                    && plan.changes.iter().any(|(id, _)| *id == due.id),
                 gate: gate.clone(),
                 commit: subject.commit.clone(),
                 tree: tree.clone(),

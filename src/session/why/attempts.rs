@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{How, Spot, Touch};
 use crate::git::line_history::{self, Past};
-use crate::links::patch::{self, FilePatch};
 use crate::links::place::{Today, meet};
 use crate::model::incident::{Attempt, Incident, Link};
+use crate::model::patch::{self, FilePatch};
 use crate::model::{EventId, Oid, Result, Timestamp};
 use crate::search::query::{Query, path_tag};
 use crate::session::Session;
@@ -43,7 +43,7 @@ impl Session {
             let incidents = self.with_path(spot, past, remarks)?;
             self.merged(&incidents, past, &mut gathered)?;
             self.unmerged(&incidents, past, &mut gathered)?;
-            self.stored(&incidents, &mut gathered, remarks)?;
+            self.stored(&incidents, &mut gathered, remarks);
             named(&incidents, &mut gathered);
             gathered.found.into_values().collect::<Vec<Touch>>()
         };
@@ -120,12 +120,7 @@ impl Session {
     }
 
     /// Diffs and new files that were stored with attempts.
-    fn stored(
-        &self,
-        incidents: &[Incident],
-        gathered: &mut Gathered<'_>,
-        remarks: &mut Vec<String>,
-    ) -> Result<()> {
+    fn stored(&self, incidents: &[Incident], gathered: &mut Gathered<'_>, remarks: &mut Vec<String>) {
         let mut diffs: Vec<(&Incident, &Oid, Option<EventId>, Timestamp)> = Vec::new();
         for incident in incidents {
             for kept in incident.evidence.iter().filter(|e| !e.erased) {
@@ -156,7 +151,6 @@ impl Session {
                 gathered.add(incident, None, attempt, How::Diff, places);
             }
         }
-        Ok(())
     }
 }
 
@@ -257,13 +251,35 @@ impl Gathered<'_> {
                 if touch.how < known.how {
                     *known = touch;
                 }
-                lines.sort_unstable();
-                lines.dedup();
-                known.lines = lines;
+                known.lines = merged(lines);
             }
             None => {
                 self.found.insert(key, touch);
             }
         }
+    }
+}
+
+/// Ranges in order, those that touch each other as one.
+fn merged(mut lines: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    lines.sort_unstable();
+    let mut found: Vec<(u64, u64)> = Vec::new();
+    for (first, last) in lines {
+        match found.last_mut().filter(|(_, end)| first <= end.saturating_add(1)) {
+            Some((_, end)) => *end = last.max(*end),
+            None => found.push((first, last)),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::merged;
+
+    #[test]
+    fn ranges_that_touch_are_one() {
+        assert_eq!(merged(vec![(9, 9), (1, 2), (2, 2), (3, 5)]), [(1, 5), (9, 9)]);
+        assert_eq!(merged(Vec::new()), []);
     }
 }

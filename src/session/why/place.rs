@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use crate::git::diff::{content_of, function_around};
 use crate::git::line_history::{self, Kind, Lines, Past};
 use crate::links::place::Today;
-use crate::model::{Error, Result};
+use crate::model::{Error, Result, command_line};
 use crate::session::Session;
 
 /// A larger file is not read for its lines.
@@ -103,19 +103,20 @@ impl Session {
             let past = if has_head { line_history::past(&git, &path, None, false)? } else { Past::default() };
             if asked != Asked::All && !past.commits.is_empty() {
                 return Err(Error::refused(format!("{path} is no longer there, and has no lines"))
-                    .hint(format!("ask for all of it: git incident why {path}")));
+                    .hint(ask_for_all(&typed)));
             }
             return Ok((spot, past));
         }
         if binary && asked != Asked::All {
-            return Err(Error::refused(format!("{path} is no text, and has no lines"))
-                .hint(format!("ask for all of it: git incident why {path}")));
+            return Err(
+                Error::refused(format!("{path} is no text, and has no lines")).hint(ask_for_all(&typed))
+            );
         }
         let count = Today::of(&text).len();
         if let Asked::Lines(first, last) = asked {
             if first > count {
                 return Err(Error::refused(format!("{path} has {count} lines, and no line {first}"))
-                    .hint(format!("ask for all of it: git incident why {path}")));
+                    .hint(ask_for_all(&typed)));
             }
             spot.lines = Some((first, last.min(count)));
         }
@@ -191,6 +192,12 @@ impl Session {
 /// A path as it is said.
 fn shown(path: &str) -> &str {
     if path.is_empty() { "the top of the repository" } else { path }
+}
+
+/// The command for the whole file, from where one is.
+fn ask_for_all(typed: &str) -> String {
+    let dash = if typed.starts_with('-') { "-- " } else { "" };
+    format!("ask for all of it: git incident why {dash}{}", command_line::join(&[typed]))
 }
 
 #[cfg(test)]

@@ -6,21 +6,24 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::params;
 
+use super::fill::{self, Documents};
 use super::open::Index;
-use super::{fill, update};
+use super::update;
 use crate::model::{Error, EventId, Oid, Result, Timestamp};
 use crate::report::listing::Row;
 use crate::search::document::{Document, concept_key, incident_tag, kind_tag};
 use crate::search::query::{Query, path_tag};
-use crate::search::rank::{Found, judge};
+use crate::search::rank::{Found, score, show};
 use crate::search::similar::{Profile, likeness, rarity};
 
 /// Of more documents than this, the newest are judged.
 const MOST_JUDGED: usize = 1_000;
 /// So many entries of the rarest words are counted together.
-const MOST_POSTINGS: i64 = 12_000;
+const MOST_POSTINGS: i64 = 8_000;
 /// So many of those that share most are compared exactly.
-const MOST_COMPARED: usize = 250;
+const MOST_COMPARED: usize = 120;
+/// So many of those that share errors or paths are read.
+const MOST_READ: usize = 250;
 
 /// A document that answers a query.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +32,7 @@ pub struct Hit {
     pub incident: Oid,
     /// The incident's row.
     pub row: Row,
-    /// The document.
+    /// The document, without its marks.
     pub document: Document,
     /// How well, and where.
     pub found: Found,
@@ -147,10 +150,10 @@ impl Index {
             }
         }
         let mut names: HashMap<i64, (Oid, Row)> = HashMap::new();
-        let mut hits: Vec<(Found, i64, Document)> = Vec::new();
+        let mut hits: Vec<((f64, usize), i64, Document)> = Vec::new();
         let mut judged = 0;
         let mut statement = self.connection.prepare(
-            "SELECT doc.incident, doc.attempt, doc.ordinal, doc.at, doc.tags, doc.fields FROM words
+            "SELECT doc.incident, doc.attempt, doc.ordinal, doc.at, '', doc.fields FROM words
              JOIN doc ON doc.number = words.rowid
              WHERE words MATCH ?1 AND words.rowid BETWEEN ?2 AND ?3 ORDER BY words.rowid DESC",
         )?;
@@ -165,21 +168,21 @@ impl Index {
             judged += 1;
             let rarity = |term: &str| weights.get(term).copied().unwrap_or(1.0);
             if in_time(&document)
-                && let Some(found) = judge(&document, query, &rarity)
+                && let Some(score) = score(&document, query, &rarity)
             {
-                hits.push((found, number, document));
+                hits.push((score, number, document));
             }
         }
         let total = hits.len();
         hits.sort_by(|(a, _, x), (b, _, y)| {
-            b.score
-                .partial_cmp(&a.score)
+            b.0.partial_cmp(&a.0)
                 .unwrap_or(Ordering::Equal)
                 .then(y.at.cmp(&x.at))
                 .then(x.attempt.cmp(&y.attempt))
         });
         let mut shown = Vec::new();
-        for (found, number, document) in hits.into_iter().skip(offset).take(limit) {
+        for ((score, field), number, document) in hits.into_iter().skip(offset).take(limit) {
+            let found = show(&document, query, score, field);
             let (incident, row) = self.incident_of(&mut names, number)?;
             shown.push(Hit { incident, row, document, found });
         }
@@ -198,7 +201,7 @@ impl Index {
 
     /// In how many documents a key stands.
     fn frequency(&self, key: &str) -> rusqlite::Result<i64> {
-        let mut statement = self.connection.prepare("SELECT doc FROM word WHERE term = ?1")?;
+        let mut statement = self.connection.prepare("SELECT docs FROM tally WHERE term = ?1")?;
         let mut rows = statement.query(params![key])?;
         rows.next()?.map_or(Ok(0), |row| row.get(0))
     }
@@ -232,23 +235,24 @@ impl Index {
         // The same hypothesis is found however common its words are.
         let same = asked.same();
         if same != 0 {
-            let mut statement = self
-                .connection
-                .prepare("SELECT number FROM doc WHERE same = ?1 ORDER BY number DESC LIMIT ?2")?;
+            // Without the second condition SQLite does not take the index, which has no zeros, and reads every document.
+            let mut statement = self.connection.prepare(
+                "SELECT number FROM doc WHERE same = ?1 AND same <> 0 ORDER BY number DESC LIMIT ?2",
+            )?;
             let mut rows = statement.query(params![same, MOST_COMPARED as i64])?;
             while let Some(row) = rows.next()? {
                 *shared.entry(row.get(0)?).or_default() += 1_000.0;
             }
         }
         let mut left = MOST_POSTINGS;
+        let mut statement = self
+            .connection
+            .prepare("SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?2")?;
         for (n, (with, rare, concept)) in keys.iter().enumerate().filter(|(_, (with, ..))| *with > 0) {
             // What is left of the common ones is read newest first.
             if *with > left && n > 0 && left < MOST_POSTINGS {
                 break;
             }
-            let mut statement = self
-                .connection
-                .prepare("SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?2")?;
             let mut rows = statement.query(params![quoted(&concept_key(concept)), left])?;
             while let Some(row) = rows.next()? {
                 *shared.entry(row.get(0)?).or_default() += rare;
@@ -264,8 +268,9 @@ impl Index {
         // Words that only the other text has are as rare as most.
         let rarity = |concept: &str| rarities.get(concept).copied().unwrap_or(0.8);
         let mut claims = Vec::new();
+        let mut documents = Documents::of(&self.connection)?;
         for (_, number) in best {
-            let Some((incident, document)) = fill::read(&self.connection, number)? else { continue };
+            let Some((incident, document)) = documents.read(number)? else { continue };
             let Some(attempt) = document.attempt.filter(|_| touches(&document, below)) else { continue };
             let score = document
                 .claims()
@@ -306,10 +311,11 @@ impl Index {
             let mut best: Vec<(f64, i64)> =
                 scores.into_iter().map(|(d, s)| (s / whole.max(1e-9), d)).collect();
             best.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal).then(b.1.cmp(&a.1)));
-            best.truncate(MOST_COMPARED);
+            best.truncate(MOST_READ);
             let mut claims = Vec::new();
+            let mut documents = Documents::of(&self.connection)?;
             for (score, number) in best {
-                let Some((incident, document)) = fill::read(&self.connection, number)? else { continue };
+                let Some((incident, document)) = documents.read(number)? else { continue };
                 let attempt = document.attempt.filter(|_| touches(&document, below));
                 claims.extend(attempt.map(|a| (incident, a, document.at, score.min(1.0))));
             }
@@ -334,11 +340,12 @@ impl Index {
                 .connection
                 .prepare("SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?2")?;
             let numbers: Vec<i64> = statement
-                .query_map(params![expression, MOST_COMPARED as i64], |row| row.get(0))?
+                .query_map(params![expression, MOST_READ as i64], |row| row.get(0))?
                 .collect::<rusqlite::Result<_>>()?;
             let mut claims = Vec::new();
+            let mut documents = Documents::of(&self.connection)?;
             for number in numbers {
-                let Some((incident, document)) = fill::read(&self.connection, number)? else { continue };
+                let Some((incident, document)) = documents.read(number)? else { continue };
                 let Some(attempt) = document.attempt else { continue };
                 let touched = tags.iter().filter(|t| document.tags.contains(*t)).count();
                 claims.push((incident, attempt, document.at, touched as f64 / tags.len() as f64));

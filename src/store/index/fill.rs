@@ -1,6 +1,6 @@
 //! What is put into the index: the documents of incidents, each replaced only when it says something else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -12,9 +12,54 @@ use crate::model::{EventId, Oid, Timestamp, canonical};
 use crate::report::listing::Row;
 use crate::search::document::{self, Document};
 
-/// Puts an incident in, or brings it up to date. Returns by how many the documents have grown.
-pub(super) fn put(connection: &Connection, repo: &Repo, incident: &Incident) -> rusqlite::Result<i64> {
-    let Some(oid) = incident.id.as_ref() else { return Ok(0) };
+/// By how much the counts have grown since they were written.
+#[derive(Default)]
+pub(super) struct Grown {
+    /// The documents.
+    pub(super) documents: i64,
+    words: HashMap<String, i64>,
+}
+
+impl Grown {
+    fn count<'k>(&mut self, keys: impl IntoIterator<Item = &'k String>, by: i64) {
+        for key in keys {
+            match self.words.get_mut(key) {
+                Some(count) => *count += by,
+                None => {
+                    self.words.insert(key.clone(), by);
+                }
+            }
+        }
+    }
+
+    /// Adds it to the counts of words.
+    pub(super) fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut sorted: Vec<(&String, i64)> =
+            self.words.iter().filter(|(_, by)| **by != 0).map(|(term, by)| (term, *by)).collect();
+        // In the order of the table: a page is then filled once.
+        sorted.sort_unstable();
+        let mut add = connection.prepare(
+            "INSERT INTO tally(term, docs) VALUES(?1, ?2) ON CONFLICT(term) DO UPDATE SET docs = docs + ?2",
+        )?;
+        let mut forget = connection.prepare("DELETE FROM tally WHERE term = ?1 AND docs <= 0")?;
+        for (term, by) in sorted {
+            add.execute(params![term, by])?;
+            if by < 0 {
+                forget.execute(params![term])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Puts an incident in, or brings it up to date.
+pub(super) fn put(
+    connection: &Connection,
+    repo: &Repo,
+    incident: &Incident,
+    grown: &mut Grown,
+) -> rusqlite::Result<()> {
+    let Some(oid) = incident.id.as_ref() else { return Ok(()) };
     connection.execute("DELETE FROM absent WHERE incident = ?1", params![oid.as_str()])?;
     let mut trouble = None;
     let documents =
@@ -59,60 +104,70 @@ pub(super) fn put(connection: &Connection, repo: &Repo, incident: &Incident) -> 
             former.insert(row.get(0)?, (row.get(1)?, row.get(2)?));
         }
     }
-    let mut grown = 0;
     for document in &documents {
         let attempt = document.attempt.map(|a| a.to_string()).unwrap_or_default();
         let stored = Stored::of(document);
         match former.remove(&attempt) {
             Some((_, digest)) if digest == stored.digest => {}
             Some((at, _)) => {
-                remove_document(connection, at)?;
-                stored.insert(connection, Some(at), number, document)?;
+                let keys = read(connection, at)?.map(|(_, d)| d.keys()).unwrap_or_default();
+                stored.insert(connection, Some((at, keys)), number, document, grown)?;
             }
             None => {
-                stored.insert(connection, None, number, document)?;
-                grown += 1;
+                stored.insert(connection, None, number, document, grown)?;
+                grown.documents += 1;
             }
         }
     }
     for (at, _) in former.into_values() {
-        remove_document(connection, at)?;
-        grown -= 1;
+        remove_document(connection, at, grown)?;
     }
-    Ok(grown)
+    Ok(())
 }
 
-/// Takes an incident out. Returns by how many the documents have grown.
-pub(super) fn remove(connection: &Connection, incident: &Oid) -> rusqlite::Result<i64> {
+/// Takes an incident out.
+pub(super) fn remove(connection: &Connection, incident: &Oid, grown: &mut Grown) -> rusqlite::Result<()> {
     let number: Option<i64> = connection
         .query_row("SELECT number FROM incident WHERE oid = ?1", params![incident.as_str()], |row| row.get(0))
         .optional()?;
-    let Some(number) = number else { return Ok(0) };
+    let Some(number) = number else { return Ok(()) };
     let documents: Vec<i64> = {
         let mut statement = connection.prepare("SELECT number FROM doc WHERE incident = ?1")?;
         statement.query_map(params![number], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
     };
     for document in &documents {
-        remove_document(connection, *document)?;
+        remove_document(connection, *document, grown)?;
     }
     connection.execute("DELETE FROM incident WHERE number = ?1", params![number])?;
     connection.execute("DELETE FROM absent WHERE incident = ?1", params![incident.as_str()])?;
-    Ok(-(documents.len() as i64))
+    Ok(())
 }
 
-fn remove_document(connection: &Connection, number: i64) -> rusqlite::Result<()> {
+fn remove_document(connection: &Connection, number: i64, grown: &mut Grown) -> rusqlite::Result<()> {
     let Some((_, document)) = read(connection, number)? else { return Ok(()) };
-    // Words without positions are taken out by saying once more which they were.
-    connection
-        .prepare("INSERT INTO words(words, rowid, terms) VALUES('delete', ?1, ?2)")?
-        .execute(params![number, joined(&document.keys())])?;
+    let keys = document.keys();
+    take_out(connection, number, &keys)?;
+    grown.count(&keys, -1);
+    grown.documents -= 1;
     connection.execute("DELETE FROM print WHERE doc = ?1", params![number])?;
     connection.execute("DELETE FROM doc WHERE number = ?1", params![number])?;
     Ok(())
 }
 
-fn joined(keys: &BTreeSet<String>) -> String {
-    keys.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
+/// Words without positions are taken out by saying once more which they were.
+fn take_out<'k>(
+    connection: &Connection,
+    number: i64,
+    keys: impl IntoIterator<Item = &'k String>,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare("INSERT INTO words(words, rowid, terms) VALUES('delete', ?1, ?2)")?
+        .execute(params![number, joined(keys)])?;
+    Ok(())
+}
+
+fn joined<'k>(keys: impl IntoIterator<Item = &'k String>) -> String {
+    keys.into_iter().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
 /// A document as its row holds it.
@@ -132,21 +187,24 @@ impl Stored {
         Self { digest: canonical::sha256_hex(all.as_bytes())[..32].to_owned(), fields, tags }
     }
 
+    /// Puts the document in. `former` is the number under which it stood, and by what it was found there: only what
+    /// has changed of that is written, for each word of a document costs.
     fn insert(
         &self,
         connection: &Connection,
-        number: Option<i64>,
+        former: Option<(i64, BTreeSet<String>)>,
         incident: i64,
         document: &Document,
+        grown: &mut Grown,
     ) -> rusqlite::Result<()> {
         let attempt = document.attempt.map(|a| a.to_string()).unwrap_or_default();
-        let number = match number {
-            Some(number) => number,
-            None => free_number(connection, document.at, &format!("{incident} {attempt}"))?,
+        let (number, before) = match &former {
+            Some((number, keys)) => (*number, Some(keys)),
+            None => (free_number(connection, document.at, &format!("{incident} {attempt}"))?, None),
         };
         connection
             .prepare(
-                "INSERT INTO doc(number, incident, attempt, ordinal, at, same, digest, tags, fields)
+                "INSERT OR REPLACE INTO doc(number, incident, attempt, ordinal, at, same, digest, tags, fields)
                  VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             )?
             .execute(params![
@@ -160,9 +218,20 @@ impl Stored {
                 self.tags,
                 self.fields
             ])?;
+        let keys = document.keys();
+        let none = BTreeSet::new();
+        let before = before.unwrap_or(&none);
+        if former.is_some() {
+            let gone: Vec<&String> = before.difference(&keys).collect();
+            take_out(connection, number, gone.iter().copied())?;
+            grown.count(gone, -1);
+            connection.prepare("DELETE FROM print WHERE doc = ?1")?.execute(params![number])?;
+        }
+        let new: Vec<&String> = keys.difference(before).collect();
         connection
             .prepare("INSERT INTO words(rowid, terms) VALUES(?1, ?2)")?
-            .execute(params![number, joined(&document.keys())])?;
+            .execute(params![number, joined(new.iter().copied())])?;
+        grown.count(new, 1);
         for print in &document.prints {
             connection
                 .prepare("INSERT OR IGNORE INTO print(value, doc) VALUES(?1, ?2)")?
@@ -201,11 +270,27 @@ fn free_number(connection: &Connection, at: Timestamp, name: &str) -> rusqlite::
     Ok(0)
 }
 
+/// The documents, to be read one after the other.
+pub(super) struct Documents<'c> {
+    statement: rusqlite::Statement<'c>,
+}
+
+impl<'c> Documents<'c> {
+    pub(super) fn of(connection: &'c Connection) -> rusqlite::Result<Self> {
+        let statement = connection
+            .prepare("SELECT incident, attempt, ordinal, at, tags, fields FROM doc WHERE number = ?1")?;
+        Ok(Self { statement })
+    }
+
+    /// A document, with the number of its incident.
+    pub(super) fn read(&mut self, number: i64) -> rusqlite::Result<Option<(i64, Document)>> {
+        self.statement.query_row(params![number], of_row).optional()
+    }
+}
+
 /// A document, with the number of its incident.
-pub(super) fn read(connection: &Connection, number: i64) -> rusqlite::Result<Option<(i64, Document)>> {
-    let mut statement = connection
-        .prepare("SELECT incident, attempt, ordinal, at, tags, fields FROM doc WHERE number = ?1")?;
-    statement.query_row(params![number], of_row).optional()
+fn read(connection: &Connection, number: i64) -> rusqlite::Result<Option<(i64, Document)>> {
+    Documents::of(connection)?.read(number)
 }
 
 /// A document out of `incident, attempt, ordinal, at, tags, fields`.

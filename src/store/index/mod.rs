@@ -1,10 +1,11 @@
-//! The index of the ledgers: SQLite with FTS5 in the local state of the clone, disposable.
+//! The index of the ledgers: `SQLite` with FTS5 in the local state of the clone, disposable.
 //!
 //! It is built from the refs when it is missing, damaged or of another version, and brought up to date by comparing
 //! notes trees, by whoever asks it next: writers never touch it. Nothing is only in it: removing it changes no answer.
 //! Where it cannot be written, or is not worth it, the same tables are filled in memory.
 
 mod ask;
+mod condition;
 mod fill;
 mod objects;
 mod open;
@@ -16,6 +17,7 @@ mod tests;
 mod update;
 
 pub use ask::{Answer, Claim, Hit};
+pub use condition::{Condition, condition};
 pub use objects::patch;
 pub use open::{Index, Patience};
 pub use patch_ids::PatchIds;

@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 /// The version of the tables and of their content.
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
 
 /// What there is:
 /// - `state`: the commit of the ledgers that the rest was read from
@@ -14,6 +15,7 @@ pub(super) const VERSION: i64 = 1;
 /// - `doc`: one row for each incident and each attempt, with its texts; its number grows with its time, so that the
 ///   newest come first without being sorted
 /// - `words`: which documents hold a word; only that, the rest is looked up in the document itself
+/// - `tally`: in how many documents a word stands; counting it in `words` would read every one of them
 /// - `print`: error fingerprints of attempts
 /// - `object`: what was found in a stored file or a commit; `absent`: those that were not here when they were asked for
 /// - `unread`: notes that could not be read
@@ -32,8 +34,11 @@ CREATE TABLE object(oid TEXT PRIMARY KEY, found TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE absent(oid TEXT NOT NULL, incident TEXT NOT NULL, PRIMARY KEY(oid, incident)) WITHOUT ROWID;
 CREATE TABLE unread(note TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(terms, content='', detail='none', columnsize=0, tokenize='ascii');
-CREATE VIRTUAL TABLE word USING fts5vocab('words', 'row');
+CREATE TABLE tally(term TEXT PRIMARY KEY, docs INTEGER NOT NULL) WITHOUT ROWID;
 ";
+
+/// So many pages of the log are kept: the first process that opens the index reads them all.
+const MOST_LOGGED: i64 = 256;
 
 /// Settings of every connection that writes.
 pub(super) fn settle(connection: &Connection, patience: Duration) -> rusqlite::Result<()> {
@@ -43,6 +48,10 @@ pub(super) fn settle(connection: &Connection, patience: Duration) -> rusqlite::R
     connection.pragma_update(None, "synchronous", "normal")?;
     connection.pragma_update(None, "secure_delete", "on")?;
     connection.pragma_update(None, "cache_size", -16_384)?;
+    // Cleaning up the log waits for the disk, more than once. It is done when there is enough of it, not by every
+    // process that ends.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.pragma_update(None, "wal_autocheckpoint", MOST_LOGGED)?;
     Ok(())
 }
 

@@ -64,7 +64,25 @@ fn answers(index: &Index) -> String {
     for text in ["the tile is masked", "barrier mask"] {
         said.push(format!("{text}: {:?}", index.alike(text, 0.1, &[], 50).unwrap()));
     }
+    said.push(tally(index));
     said.join("\n")
+}
+
+/// The counts of words as they are kept, and as they are in truth.
+fn tally(index: &Index) -> String {
+    let both = |sql: &str| -> Vec<String> {
+        let mut statement = index.connection.prepare(sql).unwrap();
+        let rows = statement
+            .query_map([], |row| Ok(format!("{} {}", row.get::<_, String>(0)?, row.get::<_, i64>(1)?)));
+        rows.unwrap().map(Result::unwrap).collect()
+    };
+    index
+        .connection
+        .execute_batch("CREATE VIRTUAL TABLE IF NOT EXISTS temp.word USING fts5vocab('main', 'words', 'row')")
+        .unwrap();
+    let kept = both("SELECT term, docs FROM tally ORDER BY term");
+    assert_eq!(kept, both("SELECT term, doc FROM temp.word ORDER BY term"));
+    kept.join("\n")
 }
 
 proptest! {

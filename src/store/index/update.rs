@@ -5,8 +5,9 @@ use std::collections::{BTreeSet, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
+use super::fill::{self, Grown};
+use super::objects;
 use super::open::{Patience, Trouble};
-use super::{fill, objects};
 use crate::event::{Data, Line, line};
 use crate::fold::split_lines;
 use crate::git::{Repo, notes, pairs, refs};
@@ -65,17 +66,13 @@ fn arrived(connection: &Connection, repo: &Repo) -> rusqlite::Result<BTreeSet<Oi
 /// Fills empty tables with everything a commit of the ledgers says. Returns the notes that cannot be read.
 pub(super) fn fill(connection: &mut Connection, repo: &Repo, commit: &Oid) -> Result<Vec<Oid>, Trouble> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut count = 0;
+    let mut grown = Grown::default();
     let mut trouble = None;
-    let read = ledger::each(repo, commit, &mut |incident| match fill::put(&transaction, repo, &incident) {
-        Ok(grown) => {
-            count += grown;
-            Ok(())
-        }
-        Err(error) => {
+    let read = ledger::each(repo, commit, &mut |incident| {
+        fill::put(&transaction, repo, &incident, &mut grown).map_err(|error| {
             trouble = Some(error);
-            Err(Error::bug("the index cannot be filled"))
-        }
+            Error::bug("the index cannot be filled")
+        })
     });
     if let Some(error) = trouble {
         return Err(error.into());
@@ -85,7 +82,8 @@ pub(super) fn fill(connection: &mut Connection, repo: &Repo, commit: &Oid) -> Re
         transaction.execute("INSERT OR IGNORE INTO unread(note) VALUES(?1)", params![key.as_str()])?;
     }
     set_state(&transaction, COMMIT, commit.as_str())?;
-    set_state(&transaction, DOCUMENTS, &count.to_string())?;
+    set_state(&transaction, DOCUMENTS, &grown.documents.to_string())?;
+    grown.write(&transaction)?;
     transaction.commit()?;
     Ok(unread)
 }
@@ -137,28 +135,26 @@ pub(super) fn bring_up_to_date(
         }
         again.insert(pair.key.clone());
     }
-    let mut count = documents(&transaction)?;
+    let mut grown = Grown::default();
     let mut unread = Vec::new();
     for key in again {
         transaction.execute("DELETE FROM unread WHERE note = ?1", params![key.as_str()])?;
         let blobs = notes::lookup(repo, &tree, &key)?;
-        match union_of(repo, &blobs) {
-            Ok(first) => {
-                count += match ledger::of_note(repo, &key, &first) {
-                    Some(incident) => fill::put(&transaction, repo, &incident)?,
-                    None => fill::remove(&transaction, &key)?,
-                };
+        if let Ok(first) = union_of(repo, &blobs) {
+            match ledger::of_note(repo, &key, &first) {
+                Some(incident) => fill::put(&transaction, repo, &incident, &mut grown)?,
+                None => fill::remove(&transaction, &key, &mut grown)?,
             }
-            Err(_) => {
-                count += fill::remove(&transaction, &key)?;
-                transaction
-                    .execute("INSERT OR IGNORE INTO unread(note) VALUES(?1)", params![key.as_str()])?;
-                unread.push(key);
-            }
+        } else {
+            fill::remove(&transaction, &key, &mut grown)?;
+            transaction.execute("INSERT OR IGNORE INTO unread(note) VALUES(?1)", params![key.as_str()])?;
+            unread.push(key);
         }
     }
     set_state(&transaction, COMMIT, commit.as_str())?;
+    let count = documents(&transaction)? + grown.documents;
     set_state(&transaction, DOCUMENTS, &count.to_string())?;
+    grown.write(&transaction)?;
     transaction.commit()?;
     Ok(unread)
 }

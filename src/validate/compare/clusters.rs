@@ -1,5 +1,8 @@
 //! Where mismatches cluster, found in the counts along each axis: a tile that went missing, a column, every 64th row.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use super::outcome::Axis;
 
 /// Indices that are named before a list ends in "…".
@@ -55,6 +58,9 @@ fn one_axis(axis: usize, rank: usize, counts: &[u64]) -> Option<String> {
         let tile = tile_words(first, last, length);
         return Some(format!("all mismatches are in {} {first}–{last} of {length}{tile}", at(true)));
     }
+    if let Some(line) = mostly(axis, rank, counts, &hit) {
+        return Some(line);
+    }
     if hit.len() * 4 <= length {
         return Some(format!(
             "mismatches fall on {} of {length} indices of {}",
@@ -77,6 +83,104 @@ fn stride(hit: &[usize], length: usize) -> Option<usize> {
     // The first may be missing, as where only the start of each later tile is wrong.
     let from_second = *first == step && hit.last()? + step >= length;
     (step > 1 && hit.len() >= 3 && even && (complete || from_second)).then_some(step)
+}
+
+/// A pattern that holds nearly all mismatches, as one NaN beside a wrong tile must not hide the tile. The others are
+/// counted. Indices with few mismatches are left out step by step, as long as the rest still holds nearly all.
+fn mostly(axis: usize, rank: usize, counts: &[u64], hit: &[usize]) -> Option<String> {
+    let total = weight(counts, hit.iter().copied());
+    let nearly_all = |held: u128| held * 20 >= total * 19;
+    let mut seen = 0;
+    for bit in 0..u64::BITS {
+        let strong: Vec<usize> = hit.iter().copied().filter(|&i| counts[i] >> bit > 0).collect();
+        if !nearly_all(weight(counts, strong.iter().copied())) {
+            return None;
+        }
+        if strong.len() == seen {
+            continue;
+        }
+        seen = strong.len();
+        let found = [one_index(counts), progression(counts, &strong), longest_run(counts, &strong)]
+            .into_iter()
+            .flatten()
+            .find(|pattern| nearly_all(weight(counts, pattern.indices())));
+        if let Some(pattern) = found {
+            let held = weight(counts, pattern.indices());
+            let words = pattern.words(axis, rank, counts.len());
+            return Some(format!("{held} of {total} mismatches {words}, {} elsewhere", total - held));
+        }
+    }
+    None
+}
+
+/// How many mismatches these indices have.
+fn weight(counts: &[u64], indices: impl Iterator<Item = usize>) -> u128 {
+    indices.filter_map(|i| counts.get(i)).map(|&count| u128::from(count)).sum()
+}
+
+/// Indices with one distance between them.
+struct Pattern {
+    first: usize,
+    last: usize,
+    step: usize,
+}
+
+impl Pattern {
+    fn indices(&self) -> impl Iterator<Item = usize> + use<> {
+        (self.first..=self.last).step_by(self.step)
+    }
+
+    fn words(&self, axis: usize, rank: usize, length: usize) -> String {
+        let (first, last) = (self.first, self.last);
+        let called = |several| {
+            let name = name(axis, rank, several);
+            if rank == 2 { name } else { format!("{name} at") }
+        };
+        if first == last {
+            return format!("are in {} {first} of {length}", called(false).replace(" at", " at index"));
+        }
+        if self.step > 1 {
+            let indices: Vec<usize> = self.indices().take(NAMED + 1).collect();
+            return format!("fall on {} {} (every {})", called(true), list(&indices), ordinal(self.step));
+        }
+        let tile = tile_words(first, last, length);
+        format!("are in {} {first}–{last} of {length}{tile}", called(true))
+    }
+}
+
+/// The index with the most mismatches.
+fn one_index(counts: &[u64]) -> Option<Pattern> {
+    let most = counts.iter().max()?;
+    let at = counts.iter().position(|count| count == most)?;
+    Some(Pattern { first: at, last: at, step: 1 })
+}
+
+/// Every so-manieth index, of which none, but for the very first, is without a mismatch: the distance that is the most
+/// frequent between neighbours, from the remainder that holds the most.
+fn progression(counts: &[u64], strong: &[usize]) -> Option<Pattern> {
+    let mut gaps = BTreeMap::new();
+    for pair in strong.windows(2) {
+        *gaps.entry(pair[1] - pair[0]).or_insert(0_usize) += 1;
+    }
+    let (&step, _) = gaps.iter().max_by_key(|(gap, often)| (**often, Reverse(**gap)))?;
+    let mut remainders = vec![0_u128; step];
+    for &i in strong {
+        remainders[i % step] += u128::from(counts[i]);
+    }
+    let most = remainders.iter().max()?;
+    let start = remainders.iter().position(|held| held == most)?;
+    let first = if counts.get(start)? > &0 { start } else { start + step };
+    let members: Vec<usize> = (first..counts.len()).step_by(step).collect();
+    let complete = members.len() >= 3 && members.iter().all(|&i| counts[i] > 0);
+    (step > 1 && complete).then(|| Pattern { first, last: members[members.len() - 1], step })
+}
+
+/// The neighbours that hold the most together, where they are not most of the axis.
+fn longest_run(counts: &[u64], strong: &[usize]) -> Option<Pattern> {
+    let runs = strong.chunk_by(|a, b| a + 1 == *b);
+    let run = runs.max_by_key(|run| weight(counts, run.iter().copied()))?;
+    let (&first, &last) = (run.first()?, run.last()?);
+    (run.len() * 2 <= counts.len()).then_some(Pattern { first, last, step: 1 })
 }
 
 /// Whether a run is the last tile, or one tile, of a usual size.
@@ -202,6 +306,40 @@ mod tests {
         assert!(found[0].ends_with("of the mismatches fall on column 9"), "{found:?}");
         let found = lines(&[100, 64], |i| i[1] % 16 == 15 || (i[0] * 64 + i[1]).is_multiple_of(97));
         assert!(found[0].ends_with("fall on columns 15, 31, 47, … (every 16th)"), "{found:?}");
+    }
+
+    #[test]
+    fn an_outlier_hides_no_pattern() {
+        let matrix = [512, 256];
+        let odd = |i: &[u64]| i == [3, 5];
+        assert_eq!(
+            lines(&matrix, |i| i[1].is_multiple_of(64) || odd(i)),
+            ["2048 of 2049 mismatches fall on columns 0, 64, 128, … (every 64th), 1 elsewhere"]
+        );
+        assert_eq!(
+            lines(&matrix, |i| i[0] >= 448 || odd(i)),
+            ["16384 of 16385 mismatches are in rows 448–511 of 512 (the last tile of 64), 1 elsewhere"]
+        );
+        assert_eq!(
+            lines(&matrix, |i| i[0] == 9 || odd(i)),
+            ["256 of 257 mismatches are in row 9 of 512, 1 elsewhere"]
+        );
+        // All counts are 1 here: the distances tell, not the weights.
+        assert_eq!(
+            lines(&[4096], |i| i[0] % 64 == 63 || i[0] == 77),
+            ["64 of 65 mismatches fall on axis 0 at 63, 127, 191, … (every 64th), 1 elsewhere"]
+        );
+        assert_eq!(
+            lines(&[4096], |i| (i[0].is_multiple_of(64) && i[0] > 0) || i[0] == 77),
+            ["63 of 64 mismatches fall on axis 0 at 64, 128, 192, … (every 64th), 1 elsewhere"]
+        );
+        assert_eq!(
+            lines(&[2, 4096], |i| (1024..1152).contains(&i[1]) || (i[1] % 500 == 3 && i[0] == 0)),
+            ["256 of 265 mismatches are in columns 1024–1151 of 4096 (one tile of 128), 9 elsewhere"]
+        );
+        // One in ten elsewhere is no outlier.
+        let found = lines(&[4096], |i| i[0].is_multiple_of(64) || (i[0] % 500 == 3 && i[0] < 3500));
+        assert_eq!(found, ["mismatches fall on 71 of 4096 indices of axis 0"]);
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl Comparison {
         put("reason", self.reason.clone().into());
         put("device", self.device.clone().into());
         put("shape", self.shape.clone().into());
-        put("dtype", json!({"reference": word(self.dtypes.0), "candidate": word(self.dtypes.1)}));
+        put("dtype", json!({"reference": self.dtypes.0.name(), "candidate": self.dtypes.1.name()}));
         put("policy", rule_word(self.policy.rule).into());
         put("equal_nan", self.tolerance.equal_nan.into());
         put("elements", found.elements.into());
@@ -217,30 +217,6 @@ const fn rule_word(rule: Rule) -> &'static str {
         Rule::Allclose { .. } => "allclose",
         Rule::Bitwise => "bitwise",
         Rule::Baseline { .. } => "baseline",
-    }
-}
-
-/// A type's word.
-pub(super) const fn word(dtype: Dtype) -> &'static str {
-    match dtype {
-        Dtype::F64 => "f64",
-        Dtype::F32 => "f32",
-        Dtype::F16 => "f16",
-        Dtype::BF16 => "bf16",
-        Dtype::F8E4M3 => "f8e4m3",
-        Dtype::F8E5M2 => "f8e5m2",
-        Dtype::F8E4M3Fnuz => "f8e4m3fnuz",
-        Dtype::F8E5M2Fnuz => "f8e5m2fnuz",
-        Dtype::F8E8M0 => "f8e8m0",
-        Dtype::I64 => "i64",
-        Dtype::I32 => "i32",
-        Dtype::I16 => "i16",
-        Dtype::I8 => "i8",
-        Dtype::U64 => "u64",
-        Dtype::U32 => "u32",
-        Dtype::U16 => "u16",
-        Dtype::U8 => "u8",
-        Dtype::Bool => "bool",
     }
 }
 

@@ -1,7 +1,7 @@
 //! A comparison in lines for people. What a GPU engineer asks first comes first: does it match, how many do not, where,
 //! and in what pattern.
 
-use super::comparison::{Comparison, index_text, short, word};
+use super::comparison::{Comparison, index_text, short};
 use super::outcome::{Details, Special};
 use super::policy::Rule;
 
@@ -33,9 +33,9 @@ impl Comparison {
     fn headline(&self) -> String {
         let found = &self.summary;
         let types = if self.dtypes.0 == self.dtypes.1 {
-            word(self.dtypes.0).to_owned()
+            self.dtypes.0.name().to_owned()
         } else {
-            format!("{} against {}", word(self.dtypes.1), word(self.dtypes.0))
+            format!("{} against {}", self.dtypes.1.name(), self.dtypes.0.name())
         };
         let shape = index_text(&self.shape);
         match (found.mismatches, found.elements) {
@@ -63,7 +63,7 @@ impl Comparison {
                     short(self.tolerance.atol),
                     short(own),
                     short(slack),
-                    word(self.dtypes.1)
+                    self.dtypes.1.name()
                 )
             }
         };

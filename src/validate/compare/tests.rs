@@ -171,7 +171,7 @@ fn another_cases_output_is_the_stale_buffer() {
 #[test]
 fn mutants_that_are_the_candidate_itself_say_nothing() {
     let exact = allclose(0.0, 0.0);
-    let zeros = tensor(Dtype::F32, &[100, 70], &[0.0; 7000]);
+    let zeros = tensor(Dtype::F32, &[100, 70], &vec![0.0; 7000]);
     let tried = mutants(&exact, &zeros, &zeros);
     assert_eq!(tried.skipped, MUTANTS[..5]);
     assert_eq!((tried.passed, tried.caught.as_slice()), (None, &["one NaN"][..]));

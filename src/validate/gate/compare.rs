@@ -124,8 +124,8 @@ impl Found {
     fn label(&self) -> String {
         match (&self.tensor, self.item.label()) {
             (None, label) => label,
-            (Some(tensor), label) if label.is_empty() => format!("tensor {tensor}"),
-            (Some(tensor), label) => format!("{label}, tensor {tensor}"),
+            (Some(tensor), label) if label.is_empty() => format!("tensor {}", tensor.escape_debug()),
+            (Some(tensor), label) => format!("{label}, tensor {}", tensor.escape_debug()),
         }
     }
 
@@ -194,7 +194,7 @@ fn verdict(found: &[Found], mutants: Option<&Mutants>) -> Judged {
             // Something was compared before it, or would have been: then it is the first that differs.
             (Some(stage), _) => {
                 let mut scope = first.item.scope();
-                scope.extend(first.tensor.as_ref().map(|tensor| format!("tensor {tensor}")));
+                scope.extend(first.tensor.as_ref().map(|tensor| format!("tensor {}", tensor.escape_debug())));
                 let scope = if scope.is_empty() { String::new() } else { format!("{}: ", scope.join(", ")) };
                 format!("{scope}{stage} is the first stage that diverges: {}", first.reason)
             }

@@ -1,6 +1,7 @@
 //! Numbers as elements of every type: rounded to nearest, ties to even; integers at their limits stay there.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use half::{bf16, f16};
 
@@ -80,7 +81,11 @@ fn nearest(dtype: Dtype, value: f64) -> u8 {
         let distance = (f64::from(known) - value).abs();
         // Zero has two codes, and which one is the sign's matter.
         let signed = known != 0.0 || known.is_sign_negative() == value.is_sign_negative();
-        let closer = distance < best.0 || (distance == best.0 && signed && code & 1 < best.1 & 1);
+        let closer = match distance.total_cmp(&best.0) {
+            Ordering::Less => true,
+            Ordering::Equal => signed && code & 1 < best.1 & 1,
+            Ordering::Greater => false,
+        };
         if known.is_finite() && signed && closer {
             best = (distance, code);
         }

@@ -62,7 +62,7 @@ pub fn fill(fill: &Fill, dtype: Dtype, seed: u32, name: &str, elements: u64) -> 
     bytes
 }
 
-/// A well-mixed word for a counter (the finaliser of SplitMix64 over a Weyl sequence).
+/// A well-mixed word for a counter (the finaliser of `SplitMix64` over a Weyl sequence).
 const fn word(key: u64, counter: u64) -> u64 {
     let mut z = key.wrapping_add(counter.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -197,27 +197,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ALL: [Dtype; 18] = [
-        Dtype::F64,
-        Dtype::F32,
-        Dtype::F16,
-        Dtype::BF16,
-        Dtype::F8E4M3,
-        Dtype::F8E5M2,
-        Dtype::F8E4M3Fnuz,
-        Dtype::F8E5M2Fnuz,
-        Dtype::F8E8M0,
-        Dtype::I64,
-        Dtype::I32,
-        Dtype::I16,
-        Dtype::I8,
-        Dtype::U64,
-        Dtype::U32,
-        Dtype::U16,
-        Dtype::U8,
-        Dtype::Bool,
-    ];
-
     fn value(dtype: Dtype, bytes: Vec<u8>) -> f64 {
         let tensor = crate::validate::tensor::Tensor {
             dtype,
@@ -234,7 +213,7 @@ mod tests {
 
     #[test]
     fn margins_are_nan_and_poisons_differ() {
-        for dtype in ALL {
+        for dtype in Dtype::ALL {
             let float = !matches!(dtype, Dtype::I64 | Dtype::I32 | Dtype::I16 | Dtype::I8 | Dtype::U64)
                 && !matches!(dtype, Dtype::U32 | Dtype::U16 | Dtype::U8 | Dtype::Bool);
             let poisons: Vec<Vec<u8>> = (0..3).map(|p| poison(dtype, Phase(p))).collect();
@@ -278,7 +257,11 @@ mod tests {
             for phase in 0..4 {
                 let layout = Layout::new(length, Phase(phase)).unwrap();
                 let behind = layout.bytes - layout.start - length;
-                assert!(layout.start % ALIGN == 0 && layout.start >= FRONT && layout.bytes % ALIGN == 0);
+                assert!(
+                    layout.start.is_multiple_of(ALIGN)
+                        && layout.start >= FRONT
+                        && layout.bytes.is_multiple_of(ALIGN)
+                );
                 assert!(if phase % 2 == 1 { behind < ALIGN } else { behind >= BACK });
             }
         }
@@ -287,8 +270,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_stray_byte_is_found(length in 1..9000_usize, phase in 0..3_u32, at in any::<prop::sample::Index>(), which in 0..ALL.len()) {
-            let dtype = ALL[which];
+        fn every_stray_byte_is_found(length in 1..9000_usize, phase in 0..3_u32, at in any::<prop::sample::Index>(), which in 0..Dtype::ALL.len()) {
+            let dtype = Dtype::ALL[which];
             let length = length / dtype.size() * dtype.size();
             let layout = Layout::new(length, Phase(phase)).unwrap();
             let content = vec![0x3C; length];

@@ -128,7 +128,7 @@ fn alone(request: &Request, left: &Left) -> Result<Vec<Finding>, Judged> {
     match end {
         End::Hang(_) => return stopped(left, FindingKind::Hang, "did not end within the time limit"),
         // From outside, or for want of memory: they say nothing about the kernel.
-        End::Signal(1 | 2 | 9 | 15) | End::NotStarted(_) => return Err(one(end)).map_err(as_inconclusive),
+        End::Signal(1 | 2 | 9 | 15) | End::NotStarted(_) => return Err(as_inconclusive(one(end))),
         End::Signal(number) => {
             return stopped(left, FindingKind::Crash, &format!("ended the process by signal {number}"));
         }
@@ -144,12 +144,12 @@ fn alone(request: &Request, left: &Left) -> Result<Vec<Finding>, Judged> {
             return Err(Judged::new(Verdict::Inconclusive, reason));
         }
     };
-    if let Some(device) = &report.device {
-        if device.emulated != request.emulated {
-            let asked = if request.emulated { "the emulated device" } else { "a GPU" };
-            let reason = format!("the gate asks for {asked}, and the device is \"{}\"", device.name);
-            return Err(Judged::new(Verdict::Inconclusive, reason));
-        }
+    if let Some(device) = &report.device
+        && device.emulated != request.emulated
+    {
+        let asked = if request.emulated { "the emulated device" } else { "a GPU" };
+        let reason = format!("the gate asks for {asked}, and the device is \"{}\"", device.name);
+        return Err(Judged::new(Verdict::Inconclusive, reason));
     }
     if !report.findings.is_empty() {
         return Ok(report.findings.clone());

@@ -14,7 +14,7 @@ use git_incident::model::{Timestamp, canonical};
 
 /// How much is made.
 #[derive(Debug, Clone, Copy)]
-pub struct Size {
+pub(crate) struct Size {
     /// Commits on `main`.
     pub commits: usize,
     /// Incidents.
@@ -24,11 +24,11 @@ pub struct Size {
 }
 
 /// Numbers that look like chance and are always the same.
-pub struct Chance(u64);
+pub(crate) struct Chance(u64);
 
 impl Chance {
     /// From a seed.
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
@@ -40,7 +40,7 @@ impl Chance {
     }
 
     /// Below a number.
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
@@ -85,12 +85,12 @@ fn word(rank: usize) -> String {
 }
 
 /// A text of so many words.
-pub fn text(chance: &mut Chance, words: usize) -> String {
+pub(crate) fn text(chance: &mut Chance, words: usize) -> String {
     (0..words).map(|_| word(chance.rank())).collect::<Vec<_>>().join(" ")
 }
 
 /// The ledger of the n-th incident.
-pub fn ledger(n: usize, attempts: usize) -> Vec<Event> {
+pub(crate) fn ledger(n: usize, attempts: usize) -> Vec<Event> {
     let mut chance = Chance::new(n as u64 + 1);
     let author = Author {
         agent: String::new(),
@@ -119,7 +119,7 @@ pub fn ledger(n: usize, attempts: usize) -> Vec<Event> {
         let hypothesis = text(&mut chance, 14);
         let attempt =
             add(AttemptStarted { hypothesis, action: text(&mut chance, 12), ..Default::default() }.into());
-        if k + 1 < attempts || n % 3 > 0 {
+        if k + 1 < attempts || !n.is_multiple_of(3) {
             let fixed = k + 1 == attempts;
             add(AttemptEnded {
                 attempt,
@@ -139,7 +139,7 @@ pub fn ledger(n: usize, attempts: usize) -> Vec<Event> {
 }
 
 /// Fills a repository.
-pub fn fill(directory: &Path, size: Size) {
+pub(crate) fn fill(directory: &Path, size: Size) {
     let mut child = Command::new("git")
         .args(["fast-import", "--quiet"])
         .current_dir(directory)

@@ -10,7 +10,7 @@ extern "C" __global__ void run(float *x, const float *gamma, float *y, int d, fl
     float mean = 0, variance = 0;
     for (int j = threadIdx.x; j < d; j += 32) mean += row[j] - row[0];
     mean = all(mean) / d + row[0];
-    __syncwarp();
+    __syncthreads();
     for (int j = threadIdx.x; j < d; j += 32) row[j] -= mean;
     for (int j = threadIdx.x; j < d; j += 32) variance += row[j] * row[j];
     variance = all(variance) / d;

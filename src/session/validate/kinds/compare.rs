@@ -195,7 +195,7 @@ impl Work<'_> {
                 mutants.caught += tried.caught.len() as u64;
                 mutants.skipped += tried.skipped.len() as u64;
                 if let Some(mutant) = tried.passed {
-                    let tensor = loaded.name.map(|name| format!("tensor {name}"));
+                    let tensor = loaded.name.map(|name| format!("tensor {}", name.escape_debug()));
                     let label = [Some(item.label()).filter(|label| !label.is_empty()), tensor];
                     mutants.passed =
                         Some((mutant.to_owned(), label.into_iter().flatten().collect::<Vec<_>>().join(", ")));

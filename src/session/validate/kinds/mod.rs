@@ -14,7 +14,6 @@ mod sanitizer;
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::Session;
 use super::subject::Job;
 use crate::config::GateKind;
 use crate::model::Result;
@@ -22,12 +21,8 @@ use crate::validate::gate::{End, Judged};
 
 /// Where a gate runs.
 pub(super) struct Site<'a> {
-    /// The repository it belongs to.
-    pub(super) session: &'a Session,
     /// The gate, and the commit it is for.
     pub(super) job: &'a Job,
-    /// The checked-out tree.
-    pub(super) worktree: &'a Path,
     /// `$GATE_OUT`: new and empty before the first step.
     pub(super) out: &'a Path,
     /// The time by the file system's own clock when `$GATE_OUT` was made: what is older was not made by this run.

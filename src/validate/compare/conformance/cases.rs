@@ -21,27 +21,6 @@ pub struct Case {
     pub worst: usize,
 }
 
-const DTYPES: [Dtype; 18] = [
-    Dtype::F64,
-    Dtype::F32,
-    Dtype::F16,
-    Dtype::BF16,
-    Dtype::F8E4M3,
-    Dtype::F8E5M2,
-    Dtype::F8E4M3Fnuz,
-    Dtype::F8E5M2Fnuz,
-    Dtype::F8E8M0,
-    Dtype::I64,
-    Dtype::I32,
-    Dtype::I16,
-    Dtype::I8,
-    Dtype::U64,
-    Dtype::U32,
-    Dtype::U16,
-    Dtype::U8,
-    Dtype::Bool,
-];
-
 /// How the numbers of a case are drawn.
 #[derive(Debug, Clone, Copy)]
 enum Style {
@@ -123,7 +102,7 @@ impl Random {
 pub fn cases() -> Vec<Case> {
     let mut random = Random(20_260_101);
     let mut cases = Vec::new();
-    for dtype in DTYPES {
+    for dtype in Dtype::ALL {
         for (round, style) in STYLES.into_iter().cycle().take(STYLES.len() * 4).enumerate() {
             let shape = SHAPES[random.below(SHAPES.len())];
             let plain = round < STYLES.len();

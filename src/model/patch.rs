@@ -1,5 +1,7 @@
-//! Reads unified diffs as git prints them: which files, which hunks. Whatever cannot be read is passed over: stored diffs
-//! come from anybody.
+//! Reads unified diffs as git prints them: which files, which blobs, which hunks. Whatever cannot be read is passed over:
+//! stored diffs come from anybody.
+
+use super::id::is_lower_hex;
 
 /// What a line of a hunk is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +32,19 @@ pub struct FilePatch {
     pub old: String,
     /// Its name after; empty when it is gone.
     pub new: String,
+    /// The first digits of its blob before; empty when it was new or the diff does not say.
+    pub before: String,
+    /// The first digits of its blob after.
+    pub after: String,
     /// Its hunks; none for a binary file and for one that only moved.
     pub hunks: Vec<Hunk>,
+}
+
+impl FilePatch {
+    /// Its name after; where it is gone, the one before. Empty when neither could be read.
+    pub fn path(&self) -> &str {
+        if self.new.is_empty() { &self.old } else { &self.new }
+    }
 }
 
 /// More lines than this are not read of one hunk.
@@ -49,7 +62,8 @@ pub fn files(patch: &[u8]) -> Vec<FilePatch> {
                 Some((b'-', rest)) => (Some(Side::Old), rest),
                 Some((b'+', rest)) => (Some(Side::New), rest),
                 // A blank line of both whose space somebody cut off.
-                None => (Some(Side::Both), &line[..0]),
+                None => (Some(Side::Both), line),
+                Some((b'\r', [])) => (Some(Side::Both), &line[..0]),
                 Some((b'\\', _)) => (None, line),
                 Some(_) => {
                     (old_left, new_left) = (0, 0);
@@ -71,9 +85,17 @@ pub fn files(patch: &[u8]) -> Vec<FilePatch> {
                 continue;
             }
         }
+        // Mail and editors end lines in their own way; git quotes names that do.
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
         if let Some(names) = line.strip_prefix(b"diff --git ") {
             let (old, new) = both_names(names).unwrap_or_default();
-            found.push(FilePatch { old, new, hunks: Vec::new() });
+            found.push(FilePatch { old, new, ..FilePatch::default() });
+        } else if let Some(ids) = line.strip_prefix(b"index ") {
+            if let Some(file) = found.last_mut().filter(|f| f.hunks.is_empty())
+                && let Some((before, after)) = blobs(ids)
+            {
+                (file.before, file.after) = (before, after);
+            }
         } else if let Some(name) = line.strip_prefix(b"--- ") {
             set(&mut found, |file| &mut file.old, name, b"a/");
         } else if let Some(name) = line.strip_prefix(b"+++ ") {
@@ -101,7 +123,8 @@ fn set(files: &mut [FilePatch], of: fn(&mut FilePatch) -> &mut String, name: &[u
 
 /// A name of a header line, without its prefix; none for `/dev/null`.
 fn path(name: &[u8], prefix: &[u8]) -> Option<String> {
-    let name = name.strip_suffix(b"\t").unwrap_or(name);
+    // A tab ends a name that holds spaces, and other programs put a date behind it.
+    let name = name.split(|b| *b == b'\t').next().unwrap_or_default();
     let name = match name.strip_prefix(b"\"") {
         Some(quoted) => unquote(quoted.strip_suffix(b"\"")?)?,
         None => name.to_vec(),
@@ -110,6 +133,17 @@ fn path(name: &[u8], prefix: &[u8]) -> Option<String> {
         return None;
     }
     Some(String::from_utf8_lossy(name.strip_prefix(prefix)?).into_owned())
+}
+
+/// The blobs of `BEFORE..AFTER MODE`; digits that are all zero name none.
+fn blobs(ids: &[u8]) -> Option<(String, String)> {
+    let text = String::from_utf8_lossy(ids);
+    let (before, after) = text.split(' ').next()?.split_once("..")?;
+    let id = |text: &str| {
+        let named = (7..=64).contains(&text.len()) && is_lower_hex(text) && text.bytes().any(|b| b != b'0');
+        if named { text.to_owned() } else { String::new() }
+    };
+    Some((id(before), id(after)))
 }
 
 /// The names of `a/X b/X`: they say something where no `---` follows, as with binary files. Both are the same there.
@@ -187,6 +221,17 @@ mod tests {
         let hunk = &files[0].hunks[0];
         assert_eq!((hunk.old_start, hunk.lines.len()), (3, 4));
         assert_eq!(hunk.lines[1], (Side::Old, b"-- b/y".to_vec()));
+    }
+
+    #[test]
+    fn blobs_dates_and_foreign_line_ends() {
+        let patch =
+            b"diff --git a/x b/x\r\nindex 1111111..0000000 100644\r\n--- a/x\t2020-01-01\r\n+++ b/x\r\n\
+            @@ -1,3 +1,3 @@\r\n a\r\n\r\n-b\r\n+c\r\n";
+        let file = &files(patch)[0];
+        assert_eq!((file.path(), file.before.as_str(), file.after.as_str()), ("x", "1111111", ""));
+        assert_eq!(file.old, "x");
+        assert_eq!(file.hunks[0].lines.len(), 4);
     }
 
     proptest! {
