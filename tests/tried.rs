@@ -77,7 +77,7 @@ fn the_same_error_is_known_again() {
     repo.typed("tried --error nowhere.log").refuses(1);
     repo.typed("tried").refuses(2);
     repo.typed("tried ...").refuses(2).says("no word");
-    repo.typed("tried the of a").refuses(2).says("no word");
+    repo.typed("tried the of is").refuses(2).says("no word");
 }
 
 #[test]

@@ -49,8 +49,8 @@ impl Profile {
         for (concept, weight) in of_terms(&profile.plain) {
             if concept.bytes().any(|b| b.is_ascii_digit()) {
                 profile.numbers.insert(concept.clone());
-            } else if concept.len() >= 4 && !profile.triples.contains_key(&concept) {
-                profile.triples.insert(concept.clone(), triples(&concept));
+            } else if concept.len() >= 4 {
+                profile.triples.entry(concept.clone()).or_insert_with(|| triples(&concept));
             }
             let slot = profile.concepts.entry(concept).or_insert(weight);
             *slot = slot.max(weight);

@@ -23,11 +23,10 @@ pub(super) struct Grown {
 impl Grown {
     fn count<'k>(&mut self, keys: impl IntoIterator<Item = &'k String>, by: i64) {
         for key in keys {
-            match self.words.get_mut(key) {
-                Some(count) => *count += by,
-                None => {
-                    self.words.insert(key.clone(), by);
-                }
+            if let Some(count) = self.words.get_mut(key) {
+                *count += by;
+            } else {
+                self.words.insert(key.clone(), by);
             }
         }
     }
