@@ -66,7 +66,7 @@ impl Session {
             }
             let in_force = |old: &Oid| incident.links.iter().any(|l| l.commit == *old && !l.unlinked);
             let count = due.iter().filter(|(old, _)| in_force(old)).count();
-            let (copied, gone): (Vec<&(Oid, Oid)>, Vec<&(Oid, Oid)>) =
+            let (copied, gone): (Vec<&Pair>, Vec<&Pair>) =
                 due.iter().partition(|(old, _)| about.kept.contains(old));
             let copies: Vec<(CommitLinked, bool)> =
                 copied.iter().flat_map(|(old, new)| about.copies(&incident, old, new)).collect();
@@ -126,6 +126,9 @@ impl Session {
         self.write_links(changes)
     }
 }
+
+/// A commit's former name, and its name now.
+type Pair = (Oid, Oid);
 
 /// How links are called that follow what git says.
 const HOW: &str = "post-rewrite";
@@ -206,7 +209,7 @@ impl<'p> About<'p> {
                 let mut link = self.session.described(commit, l.role, l.attempt, id);
                 // What it undoes was copied as well.
                 link.reverts = l.reverts.iter().map(|r| self.now(r)).collect();
-                link.how = HOW.to_owned();
+                HOW.clone_into(&mut link.how);
                 (link, taken)
             })
             .collect()
