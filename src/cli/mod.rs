@@ -69,7 +69,11 @@ fn usage(error: &clap::Error, json: bool) -> i32 {
             let _ = error.print();
             Kind::Usage.exit_code()
         }
-        _ if json => fail(&Error::usage(error.to_string().trim().to_owned()), true),
+        _ if json => {
+            let text = error.to_string();
+            let text = text.trim();
+            fail(&Error::usage(text.strip_prefix("error: ").unwrap_or(text)), true)
+        }
         _ => {
             let _ = error.print();
             Kind::Usage.exit_code()

@@ -31,7 +31,8 @@ const SLOTS: usize = 40;
 impl Walk {
     fn new(seed: u64) -> Self {
         let bench = Bench::new();
-        let text: String = (0..SLOTS).map(|s| format!("slot {s}\na{s}\nb{s}\nc{s}\nd{s}\n")).collect();
+        let slot = |s: usize| format!("slot {s}\na{s}\nb{s}\nc{s}\nd{s}\n");
+        let text = (0..SLOTS).map(slot).collect::<Vec<_>>().concat();
         bench.repo.write("kernel.cu", &text);
         bench.plain("Slots");
         Self { bench, dice: Dice(seed), roles: BTreeMap::new(), squashed: BTreeSet::new() }
