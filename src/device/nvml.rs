@@ -1,7 +1,7 @@
 //! What NVIDIA's management library says of its devices.
 //!
 //! The library comes with the driver and can hang with it, so it is only asked in threads that nobody has to wait for
-//! ([`bounded`]). It is never unloaded: its answers are asked for again, and a library that is gone cannot hang.
+//! (as `bounded` does). It is never unloaded: its answers are asked for again, and a library that is gone cannot hang.
 
 use std::sync::mpsc;
 use std::time::Duration;

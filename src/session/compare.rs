@@ -1,7 +1,7 @@
 //! Two files with tensors, or two tensors of them, compared: for the `compare` command and for gates of that kind.
 //!
 //! Nothing here needs a repository. Files are mapped, never copied; what they hold is read by `validate::tensor`, judged
-//! by `validate::compare`, and computed on a [`device`](self::device).
+//! by `validate::compare`, and computed on a [`device`].
 
 pub mod answer;
 pub mod device;

@@ -143,7 +143,7 @@ impl Gate {
     ///
     /// Keys are those of the file, and only those that are set; `kind`, `device` and `repeat` are always
     /// written, defaults included. Lists are sets to a gate, so they are sorted without duplicates;
-    /// durations are whole milliseconds; decimals are strings in [`Decimal::canonical`] form. Order,
+    /// durations are whole milliseconds; decimals are strings in [`crate::config::Decimal::canonical`] form. Order,
     /// spacing, comments and spelling of numbers in the file make no difference; every value does.
     pub fn canonical(&self) -> String {
         let mut map = Map::new();
